@@ -22,7 +22,7 @@ static struct common_arena_block *add_block(struct common_arena *arena, size_t s
 {
 	const size_t least = arena->block_size ? arena->block_size : BLOCK_SIZE;
 	const size_t room = size > least ? size : least;
-	/* malloc(3) gives no more than PTRDIFF_MAX, and sanitizers end a program that asks for it. */
+	/* malloc(3) never returns more than PTRDIFF_MAX bytes, and sanitizers end a program that requests more. */
 	struct common_arena_block *block = room > PTRDIFF_MAX - sizeof(*block) ? NULL : malloc(sizeof(*block) + room);
 
 	if (!block) {

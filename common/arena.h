@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory that is given out in small pieces and given back all at once. */
+/* Arena: memory that is handed out in small pieces and released all at once. */
 #ifndef COMMON_ARENA_H
 #define COMMON_ARENA_H
 
 #include <stddef.h>
 
-/* Zero-initialised is empty. */
+/* A zero-initialised arena is empty. */
 struct common_arena {
-	struct common_arena_block *blocks; /* the newest first */
-	size_t block_size;                 /* of blocks to come, at least; 0: 16 KiB */
+	struct common_arena_block *blocks; /* list, newest block first */
+	size_t block_size;                 /* least size in bytes of new blocks; 0: 16 KiB */
 	size_t total;                      /* bytes of all blocks */
 };
 
-/* Memory for any type, not cleared; NULL without memory, with the reason in the chain. */
+/* Returns uninitialised memory, aligned for any type. NULL without memory, with the reason in the error chain. */
 void *common_arena_take(struct common_arena *arena, size_t size);
-/* The same, cleared. */
+/* As common_arena_take, but the memory is zeroed. */
 void *common_arena_zeroed(struct common_arena *arena, size_t size);
-/* A copy of size bytes with a zero byte behind it; NULL as above. */
+/* Returns a copy of `size` bytes, followed by a zero byte. NULL as common_arena_take. */
 char *common_arena_copy(struct common_arena *arena, const void *data, size_t size);
-/* Takes all memory back and keeps a block for what comes. */
+/* Invalidates all memory handed out. Keeps one block for reuse, unless the arena has several blocks or a large one. */
 void common_arena_reset(struct common_arena *arena);
-/* Takes all memory back; block_size stays. */
+/* Frees all blocks; block_size stays. */
 void common_arena_free(struct common_arena *arena);
 
 #endif

@@ -25,7 +25,9 @@ uint64_t common_read_varint(struct common_cursor *cursor)
 
 		if (cursor->failed)
 			return 0;
-		/* The tenth byte holds bit 63 alone; a last byte of zero should not be there. */
+		/*
+		 * The tenth byte may hold only bit 63. A last byte of zero would be a longer encoding than necessary.
+		 */
 		if ((i == VARINT_MAX_SIZE - 1 && byte > 1) || (i > 0 && byte == 0))
 			return bad_varint(cursor);
 		value |= (uint64_t)(byte & 0x7f) << 7 * i;
@@ -41,7 +43,7 @@ void common_bytes_free(struct ptl_bytes *bytes)
 	*bytes = (struct ptl_bytes){0};
 }
 
-/* Not inline: what fits costs no saved registers. */
+/* Not inlined: the frequent case, a write that fits, then saves no registers. */
 static __attribute__((noinline)) bool reserve(struct ptl_bytes *bytes, size_t needed)
 {
 	if (needed < FIRST_CAPACITY)

@@ -10,7 +10,7 @@
 
 #include <ptl/bytes.h>
 
-/* Explicit byte order: no structure is ever laid over bytes of a file. */
+/* Explicit byte order: structures are never overlaid on bytes of a file. */
 static inline uint16_t common_load16(const uint8_t *p)
 {
 	return (uint16_t)(p[0] | p[1] << 8);
@@ -43,7 +43,7 @@ static inline void common_store_le(uint8_t *p, uint64_t value, size_t size)
 		p[i] = (uint8_t)(value >> 8 * i);
 }
 
-/* Without a loop: each is one instruction. */
+/* Stores of a fixed size have no loop: the compiler makes each a single instruction. */
 static inline void common_store16(uint8_t *p, uint16_t value)
 {
 	p[0] = (uint8_t)value;
@@ -81,9 +81,8 @@ static inline int64_t common_unzigzag(uint64_t value)
 }
 
 /*
- * A cursor walks bytes it does not own. A read past the end returns zero, moves to the end and sets
- * `failed`, so that a decoder may read a whole record and check once, before it uses any value as a
- * size or an index.
+ * A cursor walks bytes that the caller owns. A read past the end returns zero, moves the cursor to the end and sets
+ * `failed`. So a decoder may read a whole record and check `failed` once, before using any value as a size or an index.
  */
 struct common_cursor {
 	const uint8_t *data;
@@ -92,10 +91,10 @@ struct common_cursor {
 	bool failed;
 };
 
-/* data may be NULL where size is 0. */
+/* data may be NULL if size is 0. */
 static inline struct common_cursor common_cursor(const void *data, size_t size)
 {
-	/* Not even 0 may be added to NULL. */
+	/* In C, even adding 0 to NULL is undefined. */
 	return (struct common_cursor){.data = data ? data : (const void *)"", .size = size};
 }
 
@@ -104,7 +103,7 @@ static inline size_t common_cursor_left(const struct common_cursor *cursor)
 	return cursor->size - cursor->at;
 }
 
-/* The next size bytes, or NULL (and `failed`) when fewer are left. */
+/* Returns the next `size` bytes. NULL, and `failed` is set, if fewer bytes are left. */
 static inline const uint8_t *common_read_bytes(struct common_cursor *cursor, size_t size)
 {
 	const uint8_t *p = cursor->data + cursor->at;
@@ -153,12 +152,12 @@ static inline uint64_t common_read64(struct common_cursor *cursor)
 }
 
 /*
- * LEB128, at most 10 bytes; an encoding that is longer than it has to be, or that does not fit 64
- * bits, fails, so that every value has one encoding.
+ * Reads an LEB128 number of at most 10 bytes. An encoding that is longer than necessary or exceeds 64 bits fails, so
+ * that every value has exactly one encoding.
  */
 uint64_t common_read_varint(struct common_cursor *cursor);
 
-/* Bytes that common_read_varint takes for value: 1 to 10. */
+/* Returns the size of the LEB128 encoding of `value`: 1 to 10 bytes. */
 static inline size_t common_varint_size(uint64_t value)
 {
 	size_t size = 1;
@@ -168,13 +167,11 @@ static inline size_t common_varint_size(uint64_t value)
 	return size;
 }
 
-/*
- * struct ptl_bytes, a byte vector, grows as it is written. A writer checks `failed` once at the end.
- */
+/* struct ptl_bytes is a byte vector that grows as bytes are written. A writer checks `failed` once, at the end. */
 
-/* Makes room for size more bytes and returns where they go; NULL (and `failed`) without memory. */
+/* Appends `size` bytes of undefined content and returns their address. NULL, and `failed` is set, without memory. */
 uint8_t *common_bytes_grow(struct ptl_bytes *bytes, size_t size);
-/* As ptl_bytes_free, which is libptl's. */
+/* As ptl_bytes_free of libptl. */
 void common_bytes_free(struct ptl_bytes *bytes);
 void common_write_bytes(struct ptl_bytes *bytes, const void *data, size_t size);
 /* size is 1 to 8. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The thread-local chain of causes, kept as the one text that the user reads. */
+/* The thread-local chain of causes, stored as the text that the user reads. */
 #include "common/error.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One cause is cut at CAUSE_SIZE - 1 characters, so that a long path leaves room for others. */
+/* A cause is cut at CAUSE_SIZE - 1 characters, so that a long path leaves room for further causes. */
 #define CAUSE_SIZE 512
 #define CHAIN_SIZE 2048
 
@@ -42,7 +42,7 @@ void ptl_error_clear(void)
 	chain[0] = 0;
 }
 
-/* The arguments may point into the chain, so a cause is formatted apart from it. */
+/* Formats the cause into a separate buffer, as the arguments may point into the chain. */
 __attribute__((format(printf, 2, 0))) static void format_cause(char cause[CAUSE_SIZE], const char *format,
 							       va_list arguments)
 {
@@ -91,7 +91,7 @@ int common_fail_in(int status, const char *format, ...)
 	}
 	memcpy(inner, chain, sizeof(chain));
 	length = snprintf(chain, sizeof(chain), "%s: ", cause);
-	/* What does not fit is cut at the end. */
+	/* An inner cause that does not fit is cut at the end. */
 	snprintf(chain + length, sizeof(chain) - (size_t)length, "%.*s", (int)sizeof(chain) - length - 1, inner);
 	return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files: an output that appears whole or not at all, whole reads with a bound, full writes. */
+/* Files: atomic output, reads of whole files up to a limit, complete writes. */
 #include "common/file.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "common/file_owner.h"
 
 #define NAME_TRIES 100
-#define READER_WAIT_MS 20 /* between two looks whether a FIFO has a reader */
+#define READER_WAIT_MS 20 /* pause between two checks whether a FIFO has a reader */
 #define FIRST_READ 65536
 
 /* ---- reading and writing --------------------------------------------------------------------- */
@@ -65,7 +65,7 @@ int common_read_at(int fd, void *data, size_t size, uint64_t offset)
 	return 0;
 }
 
-/* How much to read at first: the size of a regular file and one byte, which finds its end. */
+/* Size of the first read: the size of a regular file. The caller adds one byte, which finds the end of the file. */
 static size_t first_read(int fd, size_t limit)
 {
 	struct stat info;
@@ -75,7 +75,10 @@ static size_t first_read(int fd, size_t limit)
 	return (uint64_t)info.st_size >= limit ? limit : (size_t)info.st_size;
 }
 
-/* Reads to the end. Room is always for one byte more than the limit, so that passing it is seen. */
+/*
+ * Reads to the end of the file. The buffer always has room for one byte more than `limit`, so that a larger file is
+ * noticed.
+ */
 static int read_to_end(int fd, size_t limit, uint8_t **data, size_t *size)
 {
 	size_t room = first_read(fd, limit) + 1;
@@ -158,7 +161,7 @@ void common_file_lock_recorded(int fd)
 int common_file_check_recorded(const char *path)
 {
 	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	/* Shared: two that look at once are not in each other's way. */
+	/* A shared lock: two simultaneous checks do not block each other. */
 	const bool recorded = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 
 	if (fd >= 0)
@@ -177,7 +180,10 @@ static void release(struct common_output_file *output)
 	*output = (struct common_output_file){.fd = -1};
 }
 
-/* A signal's handler removes what `temporary` names: it is there as soon as the file is, and never that of somebody else's. */
+/*
+ * Creates the file `name` and stores the name in output->temporary, which the signal handler removes. Signals are
+ * blocked between the two steps, so `temporary` is set as soon as the file exists, and never names another user's file.
+ */
 static bool create_file(struct common_output_file *output, char *name)
 {
 	sigset_t all, before;
@@ -194,7 +200,10 @@ static bool create_file(struct common_output_file *output, char *name)
 	return output->fd >= 0;
 }
 
-/* Opens a file without a name in the folder of the path. False: the file system has none, or /proc could not name the file later. */
+/*
+ * Opens a file without a name in the folder of the path. Returns false if the file system has no unnamed files, or
+ * /proc could not be used to name the file later.
+ */
 static bool create_unnamed(struct common_output_file *output)
 {
 	char *folder = common_file_folder(output->path);
@@ -213,7 +222,7 @@ static bool create_unnamed(struct common_output_file *output)
 	return output->unnamed;
 }
 
-/* Creates the name for an output that has none yet, or else a file with this name. */
+/* Gives an unnamed output the name `name`, or else creates a file with this name. */
 static bool create_named(struct common_output_file *output, char *name)
 {
 	char link[32];
@@ -228,7 +237,7 @@ static bool create_named(struct common_output_file *output, char *name)
 	return true;
 }
 
-/* Creates PATH.tmp-XXXXXXXX with the mode that any new file gets. */
+/* Creates PATH.tmp-XXXXXXXX, with access only for its owner. */
 static int create_temporary(struct common_output_file *output)
 {
 	for (int i = 0; i < NAME_TRIES; i++) {
@@ -237,7 +246,7 @@ static int create_temporary(struct common_output_file *output)
 		char *name;
 
 		if (getrandom(&number, sizeof(number), GRND_NONBLOCK) < 0)
-			errno = 0; /* any number will do */
+			errno = 0; /* the default number will do */
 		if (asprintf(&name, "%s.tmp-%08x", output->path, number) < 0)
 			return common_fail_memory("a file name", strlen(output->path));
 		if (create_named(output, name))
@@ -251,13 +260,13 @@ static int create_temporary(struct common_output_file *output)
 	return common_fail_errno("cannot create %s", output->path);
 }
 
-/* Creates the file for a path at which nothing stands, or a file that is to be replaced. */
+/* Creates the temporary file for a new path, or for a file that is to be replaced. */
 static int create(struct common_output_file *output)
 {
 	return output->wants_no_name && create_unnamed(output) ? 0 : create_temporary(output);
 }
 
-/* Checks what was opened: something else may have been put in its place. */
+/* Checks the opened file: the path may have been replaced after stat(2). */
 static int check_special(const struct common_output_file *output)
 {
 	struct stat info;
@@ -273,8 +282,8 @@ static int check_special(const struct common_output_file *output)
 }
 
 /*
- * Opens for writing, and waits for the reader of a FIFO: a FIFO of another user only with force. Looks at the path again and again, as a FIFO that has
- * been taken away never gets a reader. A signal ends the wait.
+ * Opens for writing, and waits until a FIFO has a reader. Another user's FIFO needs `force`. Rechecks the path in every
+ * round, as a removed FIFO never gets a reader. A signal ends the wait.
  */
 static int open_when_read(struct common_output_file *output)
 {
@@ -294,7 +303,7 @@ static int open_when_read(struct common_output_file *output)
 	}
 }
 
-/* Opens a pipe or a device, which has to be the user's own unless the user says --force. */
+/* Opens a pipe or a device. Without --force, a FIFO must belong to this user or root. */
 static int open_special(struct common_output_file *output)
 {
 	int status = common_file_check_link(output->path);
@@ -312,8 +321,8 @@ static int open_special(struct common_output_file *output)
 }
 
 /*
- * What stands at path already: a regular file is to be replaced (the one a symbolic link leads to,
- * not the link), while a pipe or a device is written to as it is, without a temporary file.
+ * Opens an existing target. A regular file is to be replaced; of a symbolic link, the file that the link points to is
+ * replaced. A pipe or a device is written to directly, without a temporary file.
  */
 static int open_present(struct common_output_file *output, const struct stat *info)
 {
@@ -330,7 +339,7 @@ static int open_present(struct common_output_file *output, const struct stat *in
 	status = common_file_check_own_link(output->path, &link);
 	if (status < 0)
 		return status;
-	/* What is no link now is replaced itself, even if a link stands there later. */
+	/* A path that is no link now is itself replaced, even if a link appears at this path later. */
 	resolved = link ? realpath(output->path, NULL) : strdup(output->path);
 	if (!resolved)
 		return common_fail_errno("cannot replace %s", output->path);
@@ -339,7 +348,7 @@ static int open_present(struct common_output_file *output, const struct stat *in
 	status = common_file_check_recorded(output->path);
 	if (status < 0)
 		return status;
-	output->sync = true; /* what was there would be lost with what is not yet on disk */
+	output->sync = true; /* without sync, a crash could lose both the old and the new content */
 	return create(output);
 }
 
@@ -376,7 +385,7 @@ int common_output_open_unnamed(struct common_output_file *output, const char *pa
 	return open_output(output, path, force, true);
 }
 
-/* Renames without replacing, also on file systems that cannot do so in one step. */
+/* Renames without replacing an existing file, even if the file system has no single operation for this. */
 static int rename_new(const char *from, const char *to)
 {
 	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
@@ -389,7 +398,10 @@ static int rename_new(const char *from, const char *to)
 	return 0;
 }
 
-/* The new name is on the disk only when its folder is. Not every file system can do this. */
+/*
+ * Makes a rename durable: a new name is on disk only after its folder is. Errors are ignored, as some file systems do
+ * not support fsync of folders.
+ */
 static void sync_folder(const char *path)
 {
 	char *folder = common_file_folder(path);
@@ -404,7 +416,7 @@ static void sync_folder(const char *path)
 
 static int sync_to_disk(int fd)
 {
-	/* Not every file system can do this. */
+	/* Some file systems do not support fsync. */
 	return fsync(fd) < 0 && errno != EINVAL && errno != ENOTSUP ? -1 : 0;
 }
 
@@ -459,7 +471,10 @@ void common_output_abandon(struct common_output_file *output)
 
 bool common_file_has_writer(int fd)
 {
-	/* A lease for reading is only given while nobody has; of one that is broken, a signal that is ignored tells. */
+	/*
+	 * The kernel grants a read lease only if no process has the file open for writing. A process that opens the
+	 * file meanwhile breaks the lease, and the kernel reports the break by SIGURG, which is ignored by default.
+	 */
 	if (fcntl(fd, F_SETSIG, SIGURG) == 0 && fcntl(fd, F_SETLEASE, F_RDLCK) == 0) {
 		fcntl(fd, F_SETLEASE, F_UNLCK);
 		return false;
@@ -476,7 +491,7 @@ int common_open_temporary(int *fd)
 	*fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (*fd >= 0)
 		return 0;
-	/* Not every file system has unnamed files. */
+	/* Some file systems have no unnamed files. */
 	snprintf(path, sizeof(path), "%s/ptl-XXXXXX", folder);
 	*fd = mkostemp(path, O_CLOEXEC);
 	if (*fd < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Mixing for tables whose keys nobody outside chooses, or whose chains have a limit. What a file can choose, such as
- * names, belongs into the keyed tables of common/hash_map.h.
+ * Fast unkeyed hashing, for tables whose keys are not under an attacker's control or whose chains have a limit. Keys
+ * that come from a file, such as names, belong into the keyed tables of common/hash_map.h.
  */
 #ifndef COMMON_HASH_H
 #define COMMON_HASH_H
@@ -17,13 +17,13 @@ static inline uint64_t common_hash_mix(uint64_t key)
 	return key * COMMON_HASH_FACTOR;
 }
 
-/* The highest bits of the mixed key: 1 to 64 of them. */
+/* Returns the highest `bits` bits (1 to 64) of the mixed key. */
 static inline uint64_t common_hash_high(uint64_t key, unsigned bits)
 {
 	return common_hash_mix(key) >> (64 - bits);
 }
 
-/* FNV-1a, which may begin with COMMON_FNV1A or with what came out for the bytes before. */
+/* FNV-1a. Start with COMMON_FNV1A, or continue with the hash of the preceding bytes. */
 #define COMMON_FNV1A 0xcbf29ce484222325ull
 
 static inline uint64_t common_fnv1a(uint64_t hash, const void *data, size_t size)

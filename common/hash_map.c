@@ -22,22 +22,25 @@ struct common_hash_slot {
 struct common_byte_slot {
 	uint64_t hash;
 	uint64_t value;
-	uint8_t *key; /* owned; NULL where the slot is free */
+	uint8_t *key; /* owned; NULL in a free slot */
 	size_t size;
 };
 
 /* ---- hashing --------------------------------------------------------------------------------- */
 
 /*
- * Chosen when the process starts: who makes a trace cannot know which of its keys will collide. No
- * look-up has to ask whether it was chosen.
+ * Hash key, chosen when the process starts: the author of a trace cannot predict which keys collide. A constructor sets
+ * the key, so that no look-up has to check for initialisation.
  */
 static uint64_t secret[2];
 
 __attribute__((constructor)) static void choose_secret(void)
 {
 	if (getrandom(secret, sizeof(secret), GRND_NONBLOCK) != (ssize_t)sizeof(secret)) {
-		/* Early at boot. Addresses are random, and the clock is hard to guess exactly. */
+		/*
+		 * Early at boot, getrandom may have no entropy. Addresses are random, and the exact clock is hard to
+		 * guess.
+		 */
 		struct timespec now;
 
 		clock_gettime(CLOCK_MONOTONIC, &now);
@@ -47,7 +50,7 @@ __attribute__((constructor)) static void choose_secret(void)
 	secret[1] |= 1;
 }
 
-/* Both halves of a product with a secret factor: every bit of key reaches the low bits. */
+/* XORs both halves of a product with a secret factor, so that every bit of the key affects the low bits. */
 uint64_t common_hash_number(uint64_t key)
 {
 	unsigned __int128 product;
@@ -75,7 +78,7 @@ static void sip_round(uint64_t v[4])
 	v[2] = rotate(v[2], 32);
 }
 
-/* SipHash-1-3 (Aumasson, Bernstein): made for tables whose keys come from untrusted input. */
+/* SipHash-1-3 (Aumasson, Bernstein): designed for tables whose keys come from untrusted input. */
 uint64_t common_hash_bytes(const void *key, size_t size)
 {
 	const uint8_t *data = key;
@@ -104,7 +107,7 @@ uint64_t common_hash_bytes(const void *key, size_t size)
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* True where one more entry would make more than three quarters of capacity (a power of two). */
+/* Whether one more entry would fill more than three quarters of `capacity` (a power of two). */
 static bool is_full(size_t used, size_t capacity)
 {
 	return used >= capacity - capacity / 4;
@@ -118,7 +121,7 @@ void common_hash_map_free(struct common_hash_map *map)
 	*map = (struct common_hash_map){0};
 }
 
-/* The slot that holds key, or the free slot where it belongs. There is always a free one. */
+/* Returns the slot of the key, or the free slot for inserting the key. A free slot always exists. */
 static size_t find_number(const struct common_hash_map *map, uint64_t key)
 {
 	size_t at = common_hash_number(key) & (map->capacity - 1);

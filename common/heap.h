@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Binary heaps: arrays whose first element comes before all others. */
+/* Binary heaps: arrays whose first element precedes all others. */
 #ifndef COMMON_HEAP_H
 #define COMMON_HEAP_H
 
 #include <stddef.h>
 
 /*
- * Defines functions of a heap of elements of `type`, of which before(const type *, const type *) gives the order. The
- * array belongs to the caller, who adds an element behind the last one and then lets it rise, or changes or replaces one
- * and lets it sink. Elements are moved, and compared where the compiler can see before().
+ * Defines the functions of a heap of elements of `type`, ordered by before(const type *, const type *). The array
+ * belongs to the caller. To add, the caller appends an element and lets the element rise; after changing or replacing
+ * an element, the caller lets the element sink. The functions move elements, and the compiler can inline before().
  *
- *   PREFIX_rise(heap, at)         moves the element at `at` forward to where it belongs
- *   PREFIX_sink(heap, count, at)  moves it backward; nothing happens where `at` is not below count
- *   PREFIX_order(heap, count)     makes a heap of elements in any order
+ *	PREFIX_rise(heap, at)          moves the element at `at` toward the front to its place
+ *	PREFIX_sink(heap, count, at)   moves the element toward the end; nothing happens unless at < count
+ *	PREFIX_order(heap, count)      makes a heap of elements in any order
  */
 #define COMMON_HEAP(prefix, type, before)                                                                              \
 	static inline __attribute__((unused)) void prefix##_rise(type *heap, size_t at)                                \

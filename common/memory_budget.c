@@ -48,7 +48,7 @@ size_t common_memory_budget_share(size_t bytes)
 	const size_t now = atomic_load_explicit(&taken, memory_order_relaxed);
 	const size_t all = limit + limit / 8;
 
-	/* As they are while a third of the bound is taken; then what is left, in proportion. */
+	/* The full size while at most a third of the bound is taken; above, in proportion to the remaining memory. */
 	if (!limit || now <= limit / 3)
 		return bytes;
 	return now >= all ? 0 : (size_t)((unsigned __int128)bytes * (all - now) / (all - limit / 3));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What has to be remembered of an input grows with the number of things in it, whatever their size. It is counted, and a
- * program that promises to stay within some memory states how much of it there may be.
+ * Bounds the memory for an input's objects (such as images), whose number is unbounded. Allocations are counted, and a
+ * program that promises a memory limit sets the bound.
  */
 #ifndef COMMON_MEMORY_BUDGET_H
 #define COMMON_MEMORY_BUDGET_H
@@ -10,26 +10,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What one owner has taken. Zero-initialised is nothing. */
+/* Memory counted for one owner. A zero-initialised budget is empty. */
 struct common_memory_budget {
 	size_t bytes;
 };
 
-/* What all budgets of the process may hold together; 0, as at the start: no bound. Before any threads are there. */
+/*
+ * Sets the bound for all budgets of the process together, in bytes; 0 (default): no bound. Call before starting
+ * threads.
+ */
 void common_memory_budget_limit(size_t bytes);
 /*
- * Counts bytes that are going to be allocated. PTL_NO_MEMORY: they would pass the bound, and nothing was counted; the
- * chain then says that there are too many of what (a plural, such as "images"), number counted with this one.
+ * Counts `bytes` that the caller is about to allocate. PTL_NO_MEMORY if the bound would be exceeded: nothing is counted
+ * then. The error text says that there are too many of `what` (a plural, such as "images"); `number` counts the
+ * objects, including the refused object.
  */
 int common_memory_budget_take(struct common_memory_budget *memory_budget, size_t bytes, const char *what,
 			      uint64_t number);
-/* Whether any was refused. */
+/* Whether any allocation was refused. */
 bool common_memory_budget_refused(void);
-/* Gives all of it back. */
+/* Returns the whole budget of this owner. */
 void common_memory_budget_close(struct common_memory_budget *memory_budget);
 /*
- * What a buffer, cache or queue may hold whose size is free to choose and would be `bytes`: less, where much of the
- * bound was taken, so that both together stay within an eighth more than the bound.
+ * Returns the size for a buffer, cache or queue whose preferred size is `bytes`. The size shrinks when much of the
+ * bound is taken, so that budgets and buffers together exceed the bound by at most an eighth.
  */
 size_t common_memory_budget_share(size_t bytes);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory of tables of numbers. */
+/* Memory management of number tables. */
 #include "common/number_table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST 256u /* slots */
+#define FIRST 256u /* slots of a new table */
 
 void common_number_table_free(struct common_number_table *table)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Numbers by what things are: a hash table over an array of which each element begins with its key, some 64-bit words. Number 0
- * is not in the table. Who chooses keys can only make it forget: what is not found within some places is added once more.
+ * Numbers for keys: a hash table over an array of elements, each of which begins with its key of several 64-bit words.
+ * Number 0 is never in the table. Hostile keys can only make the table forget: an element not found within
+ * COMMON_NUMBER_PROBES slots is added again.
  */
 #ifndef COMMON_NUMBER_TABLE_H
 #define COMMON_NUMBER_TABLE_H
@@ -13,16 +14,16 @@
 
 #include "common/hash.h"
 
-/* Zero-initialised is empty, and has no room. */
+/* A zero-initialised table is empty and has no room. */
 struct common_number_table {
-	uint32_t *slots; /* owned; 0: free */
+	uint32_t *slots; /* owned; numbers of elements, 0: free slot */
 	uint32_t mask;
-	uint32_t room; /* elements that it has room for */
+	uint32_t room; /* number of elements the table has room for */
 };
 
 #define COMMON_NUMBER_PROBES 32
 
-/* The array, the size of its elements, and how many words of each are its key: constants but for the first. */
+/* The array of elements. size: bytes of an element; words: 64-bit words of a key. Pass constants for size and words. */
 struct common_numbered {
 	const void *elements;
 	size_t size;
@@ -30,9 +31,12 @@ struct common_numbered {
 };
 
 void common_number_table_free(struct common_number_table *table);
-/* Empties the table; memory is kept. */
+/* Removes all entries; keeps the memory. */
 void common_number_table_clear(struct common_number_table *table);
-/* Makes room for one more than `count` elements, which are the first of the array. False without memory. */
+/*
+ * Makes room for one more element than `count`. The table then covers the first `count` elements of the array. False
+ * without memory.
+ */
 bool common_number_table_grow(struct common_number_table *table, struct common_numbered array, uint32_t count);
 
 static inline const void *common_number_element(struct common_numbered array, uint32_t number)
@@ -59,7 +63,7 @@ static inline uint64_t common_number_hash(const void *key, size_t words)
 	return hash;
 }
 
-/* The slot of the element that begins with the key, or one that is free; NULL: neither is near. */
+/* Returns the slot of the element with this key, or a free slot; NULL if COMMON_NUMBER_PROBES slots hold neither. */
 static inline __attribute__((always_inline)) uint32_t *common_number_slot(const struct common_number_table *table,
 									  struct common_numbered array, const void *key)
 {
@@ -76,8 +80,8 @@ static inline __attribute__((always_inline)) uint32_t *common_number_slot(const 
 }
 
 /*
- * The number of the element that begins with the key; `count` if there is none among so many: then the caller puts it there.
- * 0 without memory.
+ * Returns the number of the element with this key. Returns `count` if the first `count` elements lack the key: the
+ * caller then stores the new element at `count`. 0 without memory.
  */
 static inline __attribute__((always_inline)) uint32_t common_number_of(struct common_number_table *table,
 								       struct common_numbered array, uint32_t count,

@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * The number of the elements, of `count`, for which the condition holds: an expression with the index `at`. The elements
- * for which it holds come before all others. count is evaluated once.
+ * Returns the number of the leading elements, of `count`, for which `condition` holds: an expression with the index
+ * `at`. All elements that satisfy the condition must come first. `count` is evaluated once.
  */
 #define COMMON_PARTITION(count, at, condition)                                                                         \
 	__extension__({                                                                                                \

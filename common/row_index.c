@@ -21,7 +21,7 @@ void common_row_index_free(struct common_row_index *index)
 	*index = (struct common_row_index){0};
 }
 
-/* The slot that names the row with this key, or the free one where it belongs. There is always a free one. */
+/* Returns the slot of the row with this key, or the free slot for inserting the row. A free slot always exists. */
 static size_t find(const struct common_row_index *index, const struct common_rows *rows, const void *key)
 {
 	const size_t mask = index->capacity - 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the rows of an array by the key that each of them begins with: four bytes a row, and no copy of the key. */
+/* Index of an array's rows by the key at the start of each row. Needs four bytes a slot and no copy of the keys. */
 #ifndef COMMON_ROW_INDEX_H
 #define COMMON_ROW_INDEX_H
 
@@ -10,8 +10,8 @@
 #define COMMON_NO_ROW UINT32_MAX
 
 /*
- * Keyed hashing, as in common/hash_map.h. Zero-initialised is empty. Rows may move all together, as realloc does, but
- * their numbers and keys stay while they are in the index.
+ * Keyed hashing, as in common/hash_map.h. A zero-initialised index is empty. The array may move, as by realloc. Numbers
+ * and keys of indexed rows must not change.
  */
 struct common_row_index {
 	uint32_t *slots; /* number of the row plus one, or 0 */
@@ -19,19 +19,19 @@ struct common_row_index {
 	size_t capacity;
 };
 
-/* The array as it lies now. */
+/* The array at its current address. */
 struct common_rows {
 	const void *rows;
-	size_t size;     /* of a row */
-	size_t key_size; /* bytes of its key, which come first */
+	size_t size;     /* bytes of a row */
+	size_t key_size; /* bytes of a key, at the start of a row */
 };
 
 void common_row_index_free(struct common_row_index *index);
-/* The number of the row with this key; COMMON_NO_ROW: there is none. */
+/* Returns the number of the row with this key, or COMMON_NO_ROW. */
 uint32_t common_row_index_find(const struct common_row_index *index, const struct common_rows *rows, const void *key);
-/* Adds a row whose key is not there yet; PTL_NO_MEMORY. */
+/* Adds a row whose key is not in the index. PTL_NO_MEMORY. */
 int common_row_index_add(struct common_row_index *index, const struct common_rows *rows, uint32_t row);
-/* Takes the row with this key out; its key must still stand in it. Nothing happens where there is none. */
+/* Removes the row with this key. The key must still stand in the row. Nothing happens if no row has the key. */
 void common_row_index_remove(struct common_row_index *index, const struct common_rows *rows, const void *key);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sets handlers, and starts threads with all signals blocked. */
+/* Sets signal handlers, and starts threads with all signals blocked. */
 #include "common/signals.h"
 
 #include <stddef.h>

@@ -8,7 +8,7 @@
 
 #include "common/error.h"
 
-#define STRUCTURE_MAX 4096u /* a larger size is the garbage of a member that was never set */
+#define STRUCTURE_MAX 4096u /* a larger size is garbage: the caller did not set `size` */
 
 int common_structure_take(const char *name, const void *given, void *taken, size_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The ordered pipeline: jobs run on several threads, results are taken in order by the caller. */
+/* The ordered pipeline: jobs run on several threads, the caller finishes jobs in order. */
 #include "common/thread_pool.h"
 
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #define ERROR_SIZE 2048
 
 /*
- * Jobs are started in order. Job i has slot i % window from its start until it was finished:
+ * Jobs are started in order. Job i occupies slot i % window from its start until it is finished:
  * finished <= i < started <= finished + window.
  */
 struct run {
@@ -25,16 +25,16 @@ struct run {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool *done;      /* by slot: work has returned */
-	size_t started;  /* the next job to start */
-	size_t finished; /* the next job to finish */
-	size_t end;      /* jobs from here on are not started: count, or the first failed one + 1 */
-	int status;      /* of job end - 1, where that failed */
+	size_t started;  /* next job to start */
+	size_t finished; /* next job to finish */
+	size_t end;      /* first job not to be started: count, or the first failed job + 1 */
+	int status;      /* of job end - 1, if that job failed */
 	char error[ERROR_SIZE];
-	bool ended;     /* no job is finished any more */
-	int unfinished; /* what finish returned while a job waited for its turn, if that failed */
+	bool ended;     /* no further job will be finished */
+	int unfinished; /* failure of finish, called while a job waited in common_pipeline_await */
 };
 
-/* What this thread is at. */
+/* The job that this thread is working on. */
 static _Thread_local struct {
 	struct run *run;
 	unsigned worker;
@@ -53,9 +53,8 @@ static bool can_start(const struct run *run)
 }
 
 /*
- * Starts the next job and runs it outside the lock, which is held before and after. Of several
- * failures the one of the earliest job is kept, so that the outcome does not depend on the number
- * of threads.
+ * Starts the next job and runs its work. The caller holds the lock, which is released during the work. Of several
+ * failures, the failure of the earliest job is kept, so that the outcome does not depend on the number of threads.
  */
 static void work_once(struct run *run, unsigned number)
 {
@@ -106,7 +105,10 @@ static bool next_is_done(const struct run *run)
 	return run->finished < run->started && run->done[run->finished % run->window];
 }
 
-/* Finishes the next job outside the lock, and frees its slot. Returns what finish returned. */
+/*
+ * Finishes the next job and frees its slot. The caller holds the lock, which is released during finish. Returns the
+ * result of finish.
+ */
 static int finish_once(struct run *run)
 {
 	const struct common_pipeline *pipeline = run->pipeline;
@@ -125,7 +127,10 @@ static int finish_once(struct run *run)
 	return status < 0 ? status : 0;
 }
 
-/* Under the lock: the calling thread, which finishes jobs, goes on with that. */
+/*
+ * Waits until all jobs before `job` are finished. The caller holds the lock. finishes: this is the calling thread,
+ * which finishes jobs while waiting.
+ */
 static int await_turn(struct run *run, size_t job, bool finishes)
 {
 	while (run->finished < job && job < run->end && !run->ended && !run->unfinished) {
@@ -151,7 +156,7 @@ int common_pipeline_await(void)
 	return status;
 }
 
-/* The calling thread's part: it finishes what is ready, and otherwise works like the others. */
+/* The calling thread's loop: finishes jobs that are done, and otherwise works on jobs like the other threads. */
 static int drive(struct run *run)
 {
 	int status = 0;
@@ -167,7 +172,7 @@ static int drive(struct run *run)
 		if (run->unfinished)
 			status = common_fail(run->unfinished, "%s", run->error);
 	}
-	/* Nothing more is started, and nobody waits for room or for a turn. */
+	/* No further job starts, and no thread keeps waiting for room or for its turn. */
 	run->ended = true;
 	run->end = run->started;
 	pthread_cond_broadcast(&run->changed);
@@ -175,14 +180,14 @@ static int drive(struct run *run)
 	return status;
 }
 
-/* Starts workers 1 and up. Returns the number of threads, the caller's included. */
+/* Starts workers 1 and up. Returns the number of threads, including the caller's. */
 static unsigned start_workers(struct run *run, struct worker *workers, unsigned threads)
 {
 	unsigned count = 1;
 
 	for (; count < threads; count++) {
 		workers[count] = (struct worker){.run = run, .number = count};
-		/* Fewer threads than asked for are slower, not wrong. */
+		/* With fewer threads than requested, the run is slower but correct. */
 		if (common_thread_start(&workers[count].thread, NULL, worker_main, &workers[count]) != 0)
 			break;
 	}
@@ -241,7 +246,7 @@ unsigned common_cpu_count(void)
 
 	if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
 		return (unsigned)CPU_COUNT(&set);
-	/* More CPUs than the set has room for. */
+	/* The machine has more CPUs than a cpu_set_t has room for. */
 	online = sysconf(_SC_NPROCESSORS_ONLN);
 	return online > 0 ? (unsigned)online : 1;
 }

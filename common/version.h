@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The one place that holds PTL's version; the Makefile reads it from here. */
+/* PTL's version. The Makefile reads the version from this file. */
 #ifndef COMMON_VERSION_H
 #define COMMON_VERSION_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looks for separate debug files in folders. A file that cannot be proved to be the right one is passed over. */
+/* Searches separate debug files in folders. A file not proved to be the right file is skipped. */
 #include "elf/debug_search.h"
 
 #include <limits.h>
@@ -20,14 +20,14 @@
 
 #define SYSTEM_FOLDER "/usr/lib/debug"
 #define CRC_CHUNK (64u << 10)
-#define LINK_MAX_BYTES 4096u /* of a section .gnu_debuglink */
+#define LINK_MAX_BYTES 4096u /* limit for a section .gnu_debuglink, in bytes */
 
 struct folder {
 	const char *name;
 	size_t size;
 };
 
-/* As the program was started with; never changed once files are looked for. */
+/* Folders given at the program's start; never changed once a search has begun. */
 static struct folder *given_folders;
 static size_t given_count, given_room;
 
@@ -46,7 +46,10 @@ int elf_debug_path_add(const char *folders)
 	return 0;
 }
 
-/* Of an option, where it is a slip; the environment may name folders of other machines. */
+/*
+ * Warns about missing folders of the option, which are likely typing errors. No warning for folders from the
+ * environment, which may be meant for other machines.
+ */
 static void say_missing(const char *folders)
 {
 	char name[PATH_MAX];
@@ -73,7 +76,7 @@ bool elf_debug_path_given(void)
 	return given_count > 0;
 }
 
-/* ---- is it the file? ----------------------------------------------------------------------------- */
+/* ---- verifying a file ----------------------------------------------------------------------------- */
 
 bool elf_debug_link(const struct elf_file *elf, char name[256], uint32_t *crc)
 {
@@ -85,7 +88,7 @@ bool elf_debug_link(const struct elf_file *elf, char name[256], uint32_t *crc)
 	    elf_read(elf, header.sh_offset, bytes, (size_t)header.sh_size) < 0)
 		return false;
 	size = strnlen((const char *)bytes, (size_t)header.sh_size);
-	at = (size + 4) & ~(size_t)3; /* behind the name's 0, on a boundary of 4 bytes */
+	at = (size + 4) & ~(size_t)3; /* after the name's zero byte, aligned to 4 bytes */
 	if (!size || size > 255 || at + 4 > header.sh_size || memchr(bytes, '/', size))
 		return false;
 	memcpy(name, bytes, size + 1);
@@ -146,10 +149,10 @@ int elf_open_same(const char *path, const uint8_t *build_id, size_t build_id_siz
 	return -1;
 }
 
-/* What a candidate is held against: its build id, or the CRC of a link. */
+/* Criteria for a candidate: the build id, or the CRC of a link. */
 struct proof {
 	const struct elf_debug_wanted *wanted;
-	const uint32_t *crc; /* NULL: the build id alone counts */
+	const uint32_t *crc; /* NULL: only the build id counts */
 };
 
 static bool is_right(const struct proof *proof, int fd, uint64_t file_size)
@@ -172,9 +175,9 @@ static bool is_right(const struct proof *proof, int fd, uint64_t file_size)
 	return right && (!proof->crc || has_crc(fd, file_size, *proof->crc));
 }
 
-/* ---- where it may be ----------------------------------------------------------------------------- */
+/* ---- places to search ------------------------------------------------------------------------------ */
 
-/* The file "A/B/C" of its three parts, if it is right; else -1. */
+/* Joins folder, below and name, and opens this file if it is the right file; else returns -1. */
 static int try_file(const struct proof *proof, const struct folder *folder, const char *below, const char *name)
 {
 	const bool joined = *below != '/' && folder->size;
@@ -196,7 +199,7 @@ static int try_file(const struct proof *proof, const struct folder *folder, cons
 
 #define ID_NAME_SIZE (sizeof(".build-id//.debug") + 2 * (size_t)PTL_BUILD_ID_MAX)
 
-/* ".build-id/ab/cdef.debug"; false where the build id is too short for that. */
+/* Formats ".build-id/ab/cdef.debug". Returns false if the build id is too short or too long. */
 static bool name_of_id(const uint8_t *build_id, size_t size, char name[ID_NAME_SIZE])
 {
 	size_t used;
@@ -225,7 +228,7 @@ static int search_by_id(const struct elf_debug_wanted *wanted, const struct fold
 	return fd;
 }
 
-/* Where the link leads: beside the file, or to its folder below one of ours. */
+/* Follows .gnu_debuglink: beside the file, or in the file's directory below one of the folders. */
 static int search_by_link(const struct elf_debug_wanted *wanted, const struct folder *folder, const char *link,
 			  const uint32_t *crc)
 {
@@ -310,7 +313,7 @@ int elf_debug_search(const struct elf_debug_wanted *wanted)
 
 /* ---- files that debug files share ---------------------------------------------------------------- */
 
-/* The file, if it has the build id and DWARF. */
+/* Opens the file if it has the build id and DWARF; else returns -1. */
 static int open_shared(const char *path, const uint8_t *build_id, size_t build_id_size)
 {
 	struct elf_file *elf;
@@ -344,7 +347,10 @@ int elf_debug_search_shared(const char *path, const char *name, const uint8_t *b
 		snprintf(file, sizeof(file), "%.*s%s", (int)(common_base_name(path) - path), path, name);
 		fd = open_shared(file, build_id, build_id_size);
 	}
-	/* A debug file that was copied elsewhere: its names count from where it was made. */
+	/*
+	 * The debug file may be a copy, while relative names refer to its original place. So searches by the last
+	 * component of the name, too.
+	 */
 	for (size_t i = 0; fd < 0 && i <= given_count; i++) {
 		const struct folder folder = folder_at(i);
 

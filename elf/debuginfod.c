@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The client's library is not linked: it brings a web client along, which takes longer to start than most commands take. What is used of
- * its interface is declared here.
+ * The client library is not linked: its web client takes longer to load than most commands run. This file declares the
+ * functions it uses.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -28,11 +28,11 @@ static struct client {
 	bool (*stop)(void);
 	void *client; /* NULL: not enabled */
 	bool held;
-	bool abandoned; /* a search goes on whose answer nobody waits for: it has the client */
-	int failure;    /* an errno; 0 */
+	bool abandoned; /* a search still runs and uses the client, but its result is not wanted any more */
+	int failure;    /* errno of the first failed query; 0: none */
 } client;
 
-/* A question to the servers. */
+/* A query to the servers, which runs in its own thread. */
 struct search {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -43,7 +43,7 @@ struct search {
 	char *path;
 };
 
-#define LOOK_NS 50000000 /* between two looks whether the user wants to end */
+#define LOOK_NS 50000000 /* pause between two checks for an interruption, in nanoseconds */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -87,7 +87,7 @@ static int load_client(void)
 
 #endif
 
-/* Ends a download when the user wants to end. */
+/* Callback of the client: returns nonzero to end a download on the user's request. */
 static int progress(void *unused, long done, long all)
 {
 	(void)unused;
@@ -156,7 +156,7 @@ static void *run_search(void *context)
 	return NULL;
 }
 
-/* Waits for the end of the search, or until the user wants to end: false. */
+/* Waits for the end of the search. Returns false if the user interrupts the wait. */
 static bool wait_for_search(struct search *search)
 {
 	struct timespec until;
@@ -177,8 +177,8 @@ static bool wait_for_search(struct search *search)
 }
 
 /*
- * Asks the servers in a thread of its own: libdebuginfod of elfutils 0.192 does not call the function for progress while a
- * server is silent. The result is that of debuginfod_find_debuginfo.
+ * Queries the servers in a separate thread, as libdebuginfod of elfutils 0.192 does not call its progress function
+ * while a server is silent. Returns the result of debuginfod_find_debuginfo.
  */
 static int find(const uint8_t *build_id, size_t size, char **path)
 {
@@ -225,7 +225,7 @@ int elf_debuginfod_open(const uint8_t *build_id, size_t size)
 	if (result < 0)
 		return -1;
 	close(result);
-	/* A server may answer with anything. */
+	/* Verifies the file, since a server may answer with any file. */
 	fd = elf_open_same(path, build_id, size, &elf);
 	elf_close(elf);
 	free(path);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Debug files from debuginfod servers: only for who asks for it, through elfutils' client, which is loaded only then. */
+/*
+ * Debug files from debuginfod servers, only on the user's request. Uses the client library of elfutils, which is loaded
+ * on demand.
+ */
 #ifndef ELF_DEBUGINFOD_H
 #define ELF_DEBUGINFOD_H
 
@@ -8,21 +11,27 @@
 #include <stdint.h>
 
 /*
- * From now on elf_debug_search asks the servers of $DEBUGINFOD_URLS for what it finds nowhere else. PTL_MISUSE where that
- * names none, PTL_UNSUPPORTED without the client. Not for several threads.
+ * Enables queries of the servers in $DEBUGINFOD_URLS, as the last step of elf_debug_search. PTL_MISUSE if the variable
+ * is unset or empty, PTL_UNSUPPORTED without the client library. Not thread-safe.
  */
 int elf_debuginfod_enable(void);
 bool elf_debuginfod_enabled(void);
 
-/* Until it is called with false, no server is asked: somebody must not wait. Not for several threads. */
+/* hold: suspends all queries until a call with false, for a caller that must not wait. Not thread-safe. */
 void elf_debuginfod_hold(bool hold);
-/* From now on stop is asked while a server is waited for: true ends that, and no server is asked any more. */
+/*
+ * Sets a function that is polled while waiting for a server. If `stop` returns true, the wait ends and no more queries
+ * are made.
+ */
 void elf_debuginfod_stop_if(bool (*stop)(void));
 
-/* The debug file of a build id, a descriptor, close-on-exec; -1: no server has it, or none is asked. Waits for servers. */
+/*
+ * Queries the servers for the debug file of a build id and waits for the answer. Returns a close-on-exec descriptor; -1
+ * if no server has the file, or queries are disabled.
+ */
 int elf_debuginfod_open(const uint8_t *build_id, size_t size);
 
-/* Warns if a server gave no answer, once: names and lines may be missing. */
+/* Warns once if a server did not answer, as names and lines may be missing. */
 void elf_debuginfod_warn(void);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Demangles by libiberty, which knows no bound: it is left, by longjmp, when it has given enough. Its C++ demangler has
- * nothing but its stack; that of Rust has memory while it gives a name that is not ASCII, so it is left after that.
+ * Demangles by libiberty, which has no length limit: longjmp leaves the demangler when the limit is reached. The C++
+ * demangler allocates no heap memory. The Rust demangler does while it emits a non-ASCII part, so longjmp waits for the
+ * next ASCII part.
  */
 #include "elf/demangle.h"
 
@@ -73,11 +74,14 @@ bool elf_demangle(const char *name, struct ptl_bytes *plain)
 	bool done;
 
 	plain->size = 0;
-	/* Mangled names begin with it, some behind a prefix. Trying all costs time. */
+	/*
+	 * Mangled names start with "_", or contain "_Z" after a prefix. Trying the demangler on every name would be
+	 * slow.
+	 */
 	if (name[0] != '_' && !strstr(name, "_Z"))
 		return false;
 	if (at) {
-		/* "_Z3foov@plt" is "foo()@plt". */
+		/* Example: "_Z3foov@plt" is "foo()@plt". */
 		mangled = strndup(name, (size_t)(at - name));
 		done = mangled && demangle(mangled, plain);
 		free(mangled);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of functions as in the source. */
+/* Demangles function names. */
 #ifndef ELF_DEMANGLE_H
 #define ELF_DEMANGLE_H
 
@@ -8,12 +8,15 @@
 
 #include "common/bytes.h"
 
-/* Back references let a name of some hundred bytes stand for one of any length; real ones reach some thousand. */
+/*
+ * Limit for a demangled name, in bytes. Back references let a short mangled name expand to any length; real names reach
+ * a few thousand bytes.
+ */
 #define ELF_DEMANGLED_MAX ((size_t)16 << 10)
 
 /*
- * Replaces what plain holds with the C++ or Rust name that the linker knows as name, what follows an "@" as it is. False:
- * it is no such name, or one that would become longer than ELF_DEMANGLED_MAX; then plain is empty.
+ * Sets `plain` to the demangled C++ or Rust name of the linker name `name`. A suffix from "@" on is kept. Returns
+ * false, and an empty `plain`, if `name` is not mangled, or the result would exceed ELF_DEMANGLED_MAX.
  */
 bool elf_demangle(const char *name, struct ptl_bytes *plain);
 

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#define EXIT_SYSTEM 4 /* as COMMON_EXIT_SYSTEM, which is of programs */
+#define EXIT_SYSTEM 4 /* equals COMMON_EXIT_SYSTEM, which belongs to the programs */
 
 __attribute__((noreturn)) static void end_without_memory(void)
 {

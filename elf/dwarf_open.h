@@ -6,8 +6,8 @@
 #include <elfutils/libdw.h>
 
 /*
- * As dwarf_begin_elf, for reading. When memory is lacking later, libdw cannot return an error, and ends the process: here with the exit
- * status of a failure of the system (4), where libdw alone takes status 1.
+ * As dwarf_begin_elf, for reading. If memory runs out later, libdw cannot return an error and ends the process: after
+ * this function with exit status 4 (system error) instead of libdw's 1.
  */
 Dwarf *elf_dwarf_open(Elf *elf);
 

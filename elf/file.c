@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opens ELF files with libelf; build ids and load addresses. */
+/* Opens ELF files with libelf; reads build ids and load addresses. */
 #include "elf/file.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "elf/state.h"
 
 #define PAGE_MASK 0xfffull
-#define NOTES_MAX (1u << 20) /* a larger note segment is not looked at */
+#define NOTES_MAX (1u << 20) /* limit for a note segment, in bytes; larger segments are ignored */
 
 int elf_failure(const char *what)
 {
@@ -58,7 +58,7 @@ int elf_open_memory(const void *data, size_t size, struct elf_file **elf)
 	const struct elf_file bytes = {.fd = -1, .data = data, .size = size};
 
 	elf_version(EV_CURRENT);
-	/* libelf does not write to it: it only wants to be able to. */
+	/* libelf requires a writable pointer, but does not write. */
 	return start(elf_memory((char *)data, size), &bytes, elf);
 }
 
@@ -110,7 +110,7 @@ Elf_Scn *elf_section(const struct elf_file *elf, uint32_t type, const char *name
 	return NULL;
 }
 
-/* The build id among notes; 0 where it is not there. */
+/* Finds the build id in notes. Returns its size, or 0. */
 static size_t find_build_id(Elf_Data *notes, uint8_t id[PTL_BUILD_ID_MAX])
 {
 	size_t at = 0, name, description;
@@ -163,7 +163,7 @@ size_t elf_build_id(const struct elf_file *elf, uint8_t id[PTL_BUILD_ID_MAX])
 
 	if (size)
 		return size;
-	/* A separate debug file keeps the section, but not what its program header points at. */
+	/* A separate debug file keeps the section, but its program header points to missing data. */
 	section = elf_section(elf, SHT_NOTE, ".note.gnu.build-id", &header);
 	return section && header.sh_size <= NOTES_MAX ? find_build_id(elf_getdata(section, NULL), id) : 0;
 }
@@ -172,7 +172,7 @@ static bool segment_has(const GElf_Phdr *segment, uint64_t offset)
 {
 	const uint64_t first = segment->p_offset & ~PAGE_MASK;
 
-	/* A segment whose address and offset differ within the page cannot be mapped. */
+	/* A segment cannot be mapped if its address and offset differ within the page. */
 	return segment->p_type == PT_LOAD && !((segment->p_offset ^ segment->p_vaddr) & PAGE_MASK) && offset >= first &&
 	       offset - first < segment->p_filesz + (segment->p_offset & PAGE_MASK);
 }

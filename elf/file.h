@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is read of an ELF file: identity, load addresses, symbols. */
+/* Reads ELF files: identity, load addresses, symbols. */
 #ifndef ELF_FILE_H
 #define ELF_FILE_H
 
@@ -15,60 +15,61 @@
 struct elf_file;
 
 /*
- * Opens an ELF file for reading. fd stays the caller's and must stay open as long as the result; it
- * is read with pread, so that a file that is cut meanwhile is an error and no signal. PTL_NOT_OURS:
- * not ELF; PTL_CORRUPT; PTL_NO_MEMORY.
+ * Opens an ELF file for reading. The caller owns fd and keeps it open as long as the result. The file is read with
+ * pread, so that truncation is an error, not a signal. PTL_NOT_OURS: not ELF; PTL_CORRUPT; PTL_NO_MEMORY.
  */
 int elf_open(int fd, struct elf_file **elf);
-/* The same of bytes in memory, which stay the caller's. */
+/* As elf_open, for a file in memory. The caller owns the bytes and keeps them alive as long as the result. */
 int elf_open_memory(const void *data, size_t size, struct elf_file **elf);
 void elf_close(struct elf_file *elf);
 
-/* Copies the GNU build id; returns its size, 0 where there is none. */
+/* Copies the GNU build id. Returns its size; 0 without a build id. */
 size_t elf_build_id(const struct elf_file *elf, uint8_t id[PTL_BUILD_ID_MAX]);
-/* The same of notes alone, aligned to 4 bytes: of what the kernel shows of itself, /sys/kernel/notes. */
+/* As elf_build_id, for bare notes aligned to 4 bytes, such as the kernel's own in /sys/kernel/notes. */
 size_t elf_notes_build_id(const void *notes, size_t size, uint8_t id[PTL_BUILD_ID_MAX]);
 
 /*
- * The virtual address that the program headers give to the byte at offset of the file, an
- * executable segment first; false where no segment has that byte. The first page of a segment
- * counts as the whole page, as the kernel maps it.
+ * Converts a file offset to a virtual address by the program headers, preferring an executable segment. Returns false
+ * if no segment contains the byte. A segment starts at its page boundary, as the kernel maps whole pages.
  */
 bool elf_address(const struct elf_file *elf, uint64_t offset, uint64_t *address);
 
-/* The other way round: where in the file the byte is that is loaded at this address; false where none is. */
+/* Converts a virtual address to a file offset. Returns false if no segment's file content has this address. */
 bool elf_offset(const struct elf_file *elf, uint64_t address, uint64_t *offset);
 
-/* The lowest virtual address that is loaded, of the page it begins; 0 where nothing is, as in an object file. */
+/* Returns the page address of the lowest loaded virtual address; 0 if nothing is loaded, as in an object file. */
 uint64_t elf_first_address(const struct elf_file *elf);
 
-/* Whether it has a full symbol table (not stripped), and whether it has DWARF line information. */
+/* Whether the file has a full symbol table (is not stripped), and whether it has DWARF line information. */
 bool elf_has_symtab(const struct elf_file *elf);
 bool elf_has_debug(const struct elf_file *elf);
 
-/* Bytes of a file. */
+/* A range of bytes in a file. */
 struct elf_range {
 	uint64_t offset, size;
 };
 
 /*
- * The bytes of the file that its sections say are loaded, never written and no instructions: in order, apart from
- * each other, in fresh memory (caller frees; NULL where there are none). Bytes that lie in another section, too, and
- * sections in which functions or the entry point lie, are left out. Ranges may lie beyond the end of the file.
+ * Finds the bytes of a file that its sections declare as loaded, read-only and not executable. The ranges are sorted
+ * and disjoint, in new memory, which the caller frees (NULL without ranges). Excludes bytes that another section covers
+ * as well, and sections that contain functions or the entry point. Ranges may extend beyond the end of the file.
  * PTL_NO_MEMORY.
  */
 int elf_read_only(const struct elf_file *elf, struct elf_range **ranges, size_t *count);
 
 /*
- * Encodes the names of functions for ptl/symbols.h: .symtab of `debug` (may be NULL) or of elf,
- * else that of elf's MiniDebugInfo, if it can be unpacked, and .dynsym; and the entries of the PLT as "name@plt".
- * Where there is no name at all, out stays empty. PTL_CORRUPT, PTL_NO_MEMORY.
+ * Encodes function names for ptl/symbols.h. Sources: .symtab of `debug` (may be NULL) or of `elf`, else of elf's
+ * MiniDebugInfo if that can be unpacked; .dynsym; and PLT entries as "name@plt". `out` stays empty if no source has
+ * names. PTL_CORRUPT, PTL_NO_MEMORY.
  */
 int elf_symbols(const struct elf_file *elf, const struct elf_file *debug, struct ptl_bytes *out);
-/* The same. *cut: names that were cut, since names of the file overlap more than those of a sound file do. */
+/* As elf_symbols. *cut: number of names dropped because they overlap more than the names of a valid file do. */
 int elf_symbols_counted(const struct elf_file *elf, const struct elf_file *debug, struct ptl_bytes *out, uint64_t *cut);
 
-/* The same, as a list, and only those that the list wants. Memory goes with these, not with the size of the file. */
+/*
+ * As elf_symbols_counted, but fills a list with only the names that the list wants. Memory use depends on these names,
+ * not on the file's size.
+ */
 int elf_functions(const struct elf_file *elf, const struct elf_file *debug, struct elf_symbol_list *symbols);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads files once each and remembers what of them is in the trace. */
+/* Reads each file once and remembers which of its data are in the trace. */
 #include "elf/image_store.h"
 
 #include <stdlib.h>
@@ -18,11 +18,11 @@
 #include "elf/file.h"
 #include "elf/split_search.h"
 
-/* A larger mapping or debug file is not embedded: a bound on memory. */
+/* Limits that bound memory: a larger mapping or debug file is not embedded. */
 #define CODE_MAX ((uint64_t)1 << 30)
 #define DEBUG_MAX ((uint64_t)1 << 30)
 
-/* What identifies the content of a file without reading it. */
+/* Identifies the content of a file without reading the file. */
 struct file_key {
 	uint64_t device;
 	uint64_t inode;
@@ -33,12 +33,12 @@ struct file_key {
 	int64_t changed_ns;
 };
 
-/* What is known of a file; found by its file_key. */
+/* Known facts about a file; found by its file_key. */
 struct file_entry {
 	size_t build_id_size;
 	uint8_t build_id[PTL_BUILD_ID_MAX];
 	bool is_elf, has_symbols, has_debug;
-	bool lacks_symbols, lacks_debug; /* wanted, and not on this machine; symbols: all but the dynamic ones */
+	bool lacks_symbols, lacks_debug; /* wanted, but not on this machine; symbols: the full symbol table */
 	uint8_t symbols[PTL_HASH_SIZE];
 	uint8_t debug[PTL_HASH_SIZE];
 };
@@ -50,7 +50,7 @@ struct lacking {
 	char path[];
 };
 
-/* A piece of a file whose bytes are in the trace; found by key and range. */
+/* A range of a file whose bytes are in the trace; found by file key and range. */
 struct piece_key {
 	struct file_key file;
 	uint64_t offset;
@@ -68,7 +68,7 @@ struct elf_image_store {
 	struct elf_image_sink sink;
 	struct common_byte_map files;  /* file_key -> struct file_entry * */
 	struct common_byte_map pieces; /* piece_key -> struct piece_entry * */
-	void **entries;                /* all of both, to free them */
+	void **entries;                /* all entries of both maps, for freeing */
 	size_t entry_count;
 	size_t entry_capacity;
 	struct lacking *lacking, **lacking_end;
@@ -113,7 +113,7 @@ uint64_t elf_image_store_cut_names(const struct elf_image_store *store)
 	return store->cut_names;
 }
 
-/* A zeroed entry that the store frees; NULL without memory. */
+/* Returns a zeroed entry that the store owns; NULL without memory. */
 static void *new_entry(struct elf_image_store *store, size_t size)
 {
 	void *entry;
@@ -139,7 +139,7 @@ static struct file_key key_of(const struct stat *info)
 	};
 }
 
-/* Puts `size` bytes at offset of fd into the trace; *done says whether they could be read. */
+/* Stores `size` bytes at `offset` of fd in the trace. *done: whether the bytes could be read. */
 static int put_range(struct elf_image_store *store, int fd, uint64_t offset, uint64_t size, uint32_t type,
 		     uint8_t hash[PTL_HASH_SIZE], bool *done)
 {
@@ -150,7 +150,7 @@ static int put_range(struct elf_image_store *store, int fd, uint64_t offset, uin
 	if (!bytes)
 		return common_fail_memory("a file's bytes", size);
 	if (common_read_at(fd, bytes, size, offset) == 0) {
-		/* Code that is not embedded is named all the same, so that its file can be distinguished from others. */
+		/* Code that is not embedded gets its hash, too, to identify the file's content. */
 		if (store->embed == ELF_EMBED_NONE)
 			common_sha256_of(bytes, size, hash);
 		else
@@ -163,7 +163,7 @@ static int put_range(struct elf_image_store *store, int fd, uint64_t offset, uin
 	return status;
 }
 
-/* Opens the file as ELF, if it is that. */
+/* Opens the file as ELF; NULL if the file is no ELF file. */
 static struct elf_file *open_elf(int fd)
 {
 	struct elf_file *elf = NULL;
@@ -171,7 +171,7 @@ static struct elf_file *open_elf(int fd)
 	return elf_open(fd, &elf) < 0 ? NULL : elf;
 }
 
-/* Opens the separate file with what is wanted of a file, as ELF; *fd is -1 where there is none. */
+/* Finds and opens the separate debug file of a file, as ELF. *fd is -1 if not found. */
 static struct elf_file *open_debug(const struct elf_file *elf, const uint8_t *build_id, size_t build_id_size,
 				   const char *path, bool lines, int *fd)
 {
@@ -182,7 +182,7 @@ static struct elf_file *open_debug(const struct elf_file *elf, const uint8_t *bu
 	return *fd >= 0 ? open_elf(*fd) : NULL;
 }
 
-/* The file that debug files share and that this one, which is at path (NULL: not known), refers to. */
+/* Stores the shared file (dwz) that a debug file at `path` (NULL: unknown) refers to. */
 static int put_shared(struct elf_image_store *store, const struct elf_file *elf, const char *path)
 {
 	struct ptl_attachment attachment = {.kind = PTL_ATTACHMENT_SHARED, .pid = PTL_NO_ID};
@@ -217,7 +217,7 @@ static int put_split_file(void *context, const struct elf_split_unit *split, con
 	return status ? status : store->sink.attachment(store->sink.context, &attachment);
 }
 
-/* The other files that debug information, open as fd, refers to. */
+/* Stores further files that the debug information in fd refers to. */
 static int put_referred(struct elf_image_store *store, int fd, const struct elf_file *elf, const char *image)
 {
 	char path[PATH_MAX];
@@ -227,7 +227,7 @@ static int put_referred(struct elf_image_store *store, int fd, const struct elf_
 	return status ? status : elf_split_each(elf, place, image, DEBUG_MAX, put_split_file, store);
 }
 
-/* The whole file that has the DWARF: elf's own, or the separate one. */
+/* Stores the whole file with the DWARF: the ELF file itself, or its separate debug file. */
 static int put_debug(struct elf_image_store *store, int fd, const struct elf_file *elf, const char *path,
 		     struct file_entry *entry)
 {
@@ -300,7 +300,7 @@ static int read_elf(struct elf_image_store *store, int fd, const struct elf_file
 								    .has_symbols = entry->has_symbols});
 }
 
-/* ---- what was not found when it was mapped ------------------------------------------------------------- */
+/* ---- data not found when the file was mapped ----------------------------------------------------- */
 
 int elf_image_store_lack(struct elf_image_store *store, const struct elf_image_lack *lack)
 {
@@ -331,7 +331,10 @@ static int attach(struct elf_image_store *store, const struct elf_image_lack *la
 	return store->sink.attachment(store->sink.context, &attachment);
 }
 
-/* Of the file and its debug file, each NULL if it is not there. Without the file, names of the PLT are lacking alone. */
+/*
+ * Attaches the symbols of a file and its debug file, either of which may be NULL. Without the file, only names of the
+ * PLT are missing.
+ */
 static int attach_symbols(struct elf_image_store *store, const struct elf_image_lack *lack, const struct elf_file *elf,
 			  const struct elf_file *debug)
 {
@@ -369,7 +372,10 @@ static int attach_debug(struct elf_image_store *store, const struct elf_image_la
 	return status ? status : put_referred(store, fd, elf, lack->path);
 }
 
-/* Its debug file, for symbols or for lines; it is the file itself where that has them. */
+/*
+ * Attaches symbols, or debug information if `lines`, from the debug file, or from the file itself if the file has the
+ * data.
+ */
 static int find_in(struct elf_image_store *store, const struct elf_image_lack *lack, int fd, const struct elf_file *elf,
 		   bool lines)
 {
@@ -417,7 +423,7 @@ int elf_image_store_find(struct elf_image_store *store)
 
 /* ---- files ----------------------------------------------------------------------------------------- */
 
-/* The entry of a file; one that is no ELF file has an empty one. */
+/* Finds or makes the entry of a file. The entry of a file that is no ELF file is empty. */
 static int find_file(struct elf_image_store *store, int fd, const struct file_key *key, const struct elf_file *elf,
 		     const char *path, struct file_entry **result)
 {
@@ -476,7 +482,7 @@ static int find_piece(struct elf_image_store *store, int fd, const struct piece_
 	if (status == 0)
 		status = find_file(store, fd, &key->file, elf, path, file);
 	elf_close(elf);
-	/* What could not be read may be readable the next time. */
+	/* An unreadable piece is not remembered, as a later attempt may succeed. */
 	if (status == 0 && ((*piece)->has_code || store->embed == ELF_EMBED_NONE))
 		status = common_byte_map_put(&store->pieces, key, sizeof(*key), (uint64_t)(uintptr_t)*piece);
 	return status;

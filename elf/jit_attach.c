@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads perf maps and jitdumps whole, into blobs. */
+/* Reads whole perf maps and jitdumps into blobs. */
 #include "elf/jit_attach.h"
 
 #include <fcntl.h>
@@ -11,8 +11,8 @@
 #include "common/error.h"
 #include "common/file.h"
 
-#define FILE_MAX_SIZE ((uint64_t)256 << 20) /* as ptl-dump reads them */
-#define FOLDER "/tmp/"                      /* where compilers write maps for perf */
+#define FILE_MAX_SIZE ((uint64_t)256 << 20) /* same limit as when ptl-dump reads such files */
+#define FOLDER "/tmp/"                      /* folder of perf maps, by perf's convention */
 
 int elf_jit_attach(const struct elf_image_sink *sink, int fd, uint32_t pid, const char *name)
 {

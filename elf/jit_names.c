@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files with names of code that was made at run time, by process. */
+/* Names of run-time generated code, by process. */
 #include "elf/jit_names.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 #define NAMES_MAX ((size_t)256 << 20)
 
-/* Of the files that the user names. */
+/* Names from files given by the user. */
 static struct elf_jit_set given;
 
 void elf_jit_set_free(struct elf_jit_set *set)
@@ -50,7 +50,7 @@ const struct elf_jit_names *elf_jit_names_of(uint32_t pid)
 	return elf_jit_set_find(&given, pid);
 }
 
-/* Those of the process, which may be empty; NULL without memory. */
+/* Returns the process's names, possibly new and empty; NULL without memory. */
 static struct elf_jit_names *need(struct elf_jit_set *set, uint32_t pid, bool any)
 {
 	struct elf_jit_names *names;
@@ -86,7 +86,7 @@ int elf_jit_set_add(struct elf_jit_set *set, const char *name, const struct elf_
 	return add_names(set, name, source, pid, false);
 }
 
-/* A decimal number up to `end`. */
+/* Parses a decimal number that ends at `end`. */
 static bool take_pid(const char *text, const char *end, uint32_t *pid)
 {
 	uint64_t value = 0;
@@ -102,7 +102,7 @@ static bool take_pid(const char *text, const char *end, uint32_t *pid)
 	return value <= UINT32_MAX;
 }
 
-/* "perf-4711.map" */
+/* Parses a file name such as "perf-4711.map". */
 static bool pid_of_name(const char *path, uint32_t *pid)
 {
 	const char *name = common_base_name(path), *end = strstr(name, ".map");
@@ -117,7 +117,7 @@ static int read_names(const char *path, const struct elf_symbol_source *source, 
 	uint32_t own = 0;
 	int status;
 
-	/* Once for the process alone, when nobody says it. */
+	/* A first pass only finds the process; its list wants no symbols. */
 	if (dump && !has_pid) {
 		status = elf_symbols_jitdump(path, source, &none, NULL, &own);
 		elf_symbol_list_free(&none);

@@ -1,40 +1,43 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of code that was made while a program ran, from perf maps and jitdump: files that the user names, and those of traces. */
+/*
+ * Names of run-time generated code, from perf maps and jitdumps: files given by the user, and files stored in traces.
+ */
 #ifndef ELF_JIT_NAMES_H
 #define ELF_JIT_NAMES_H
 
 #include "elf/jitdump.h"
 
-/* Of one file, or several of one process. */
+/* Names from one file, or from several files of one process. */
 struct elf_jit_names {
 	uint32_t pid;
-	bool any; /* of any process: nothing says of which */
+	bool any; /* applies to any process, as the process is unknown */
 	struct elf_symbol_list symbols;
 	struct elf_line_list lines;
 };
 
-/* Those of several processes. Zero-initialised is empty. */
+/* Names of several processes. A zero-initialised set is empty. */
 struct elf_jit_set {
 	struct elf_jit_names **list;
 	size_t count;
 };
 
 /*
- * Adds the names of a file of the process; name is for messages. After PTL_CORRUPT, PTL_TRUNCATED and PTL_UNSUPPORTED what comes
- * before the place counts. PTL_NO_MEMORY, also for names beyond 256 MiB.
+ * Adds the names from a process's file. name: for messages. After PTL_CORRUPT, PTL_TRUNCATED and PTL_UNSUPPORTED, the
+ * names before the faulty place are in the set. PTL_NO_MEMORY, also if a process's names exceed 256 MiB.
  */
 int elf_jit_set_add(struct elf_jit_set *set, const char *name, const struct elf_symbol_source *source, uint32_t pid);
-/* Those of a process; NULL: none. They live as long as the set. */
+/* Returns the names of a process, or NULL. They live as long as the set. */
 const struct elf_jit_names *elf_jit_set_find(const struct elf_jit_set *set, uint32_t pid);
 void elf_jit_set_free(struct elf_jit_set *set);
 
 /*
- * For the files that the user names. Reads "[PID=]FILE". Without PID a jitdump says its process, and a perf map by its name, perf-PID.map; else the names are of any
- * process. PTL_SYSTEM where there is no such file; PTL_MISUSE for a PID that is none. After PTL_CORRUPT, PTL_TRUNCATED and
- * PTL_UNSUPPORTED what comes before the place counts. PTL_NO_MEMORY, also for names beyond 256 MiB. Not for several threads.
+ * Adds a file given by the user as "[PID=]FILE". Without PID, a jitdump contains its process, and a perf map has the
+ * process in its name, perf-PID.map; else the names apply to any process. PTL_SYSTEM: the file cannot be opened;
+ * PTL_MISUSE: invalid PID. After PTL_CORRUPT, PTL_TRUNCATED and PTL_UNSUPPORTED, the names before the faulty place are
+ * added. PTL_NO_MEMORY, also if a process's names exceed 256 MiB. Not thread-safe.
  */
 int elf_jit_names_add(const char *argument);
-/* Those of a process; NULL: none. They live until elf_jit_names_free. */
+/* Returns the user's names for a process, or NULL. They live until elf_jit_names_free. */
 const struct elf_jit_names *elf_jit_names_of(uint32_t pid);
 void elf_jit_names_free(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads jitdump, record by record: code itself is passed over. */
+/* Reads a jitdump record by record; skips the code itself. */
 #include "elf/jitdump.h"
 
 #include <stdlib.h>
@@ -16,11 +16,11 @@
 #define MAGIC_SWAPPED 0x4454694au
 #define VERSION 1u
 #define HEADER_SIZE 40u
-#define RECORD_SIZE 16u      /* id, size, time */
-#define LOAD_SIZE 40u        /* behind it: pid, tid, two addresses, size, index */
-#define MOVE_SIZE 48u        /* likewise, with one address more */
-#define DEBUG_SIZE 16u       /* address, number of entries */
-#define DEBUG_ENTRY_SIZE 16u /* address, line, discriminator; a name follows */
+#define RECORD_SIZE 16u      /* bytes: id, size, time */
+#define LOAD_SIZE 40u        /* bytes after the record header: pid, tid, two addresses, size, index */
+#define MOVE_SIZE 48u        /* bytes after the record header: as LOAD, with a third address */
+#define DEBUG_SIZE 16u       /* bytes after the record header: address, number of entries */
+#define DEBUG_ENTRY_SIZE 16u /* bytes: address, line, discriminator; a name follows */
 #define DEBUG_MAX (16u << 20)
 
 enum { JIT_CODE_LOAD, JIT_CODE_MOVE, JIT_CODE_DEBUG_INFO };
@@ -30,12 +30,12 @@ struct reader {
 	const struct elf_symbol_source *source;
 	struct elf_symbol_list *symbols;
 	struct elf_line_list *lines;   /* NULL: not wanted */
-	struct common_hash_map loaded; /* by index of code: index of its symbol */
-	size_t first;                  /* symbol */
-	size_t pending;                /* lines from here on are of code that is loaded next */
+	struct common_hash_map loaded; /* index of code -> index of symbol */
+	size_t first;                  /* index of this file's first symbol */
+	size_t pending;                /* index of the first line whose code has not been loaded yet */
 	uint64_t pending_address;
 	uint64_t size;
-	/* The record: */
+	/* The current record: */
 	uint64_t offset;
 	uint32_t record_size;
 };
@@ -90,7 +90,7 @@ static int add_symbol(struct reader *reader, uint64_t index, struct ptl_symbol *
 	return status ? status : common_hash_map_put(&reader->loaded, index, reader->symbols->count - 1);
 }
 
-/* The lines before it are of this code, or of none. */
+/* Assigns the pending lines to this code. Drops lines of another address. */
 static int end_lines(struct reader *reader, const struct ptl_symbol *symbol)
 {
 	struct elf_line_list *lines = reader->lines;
@@ -148,7 +148,7 @@ static int read_load(struct reader *reader)
 	return status ? status : end_lines(reader, &symbol);
 }
 
-/* It keeps its name; its lines are not known any more. */
+/* Moved code keeps its name, but loses its lines. */
 static int read_move(struct reader *reader)
 {
 	uint8_t fields[MOVE_SIZE];
@@ -167,7 +167,10 @@ static int read_move(struct reader *reader)
 
 /* ---- lines --------------------------------------------------------------------------------------- */
 
-/* Of entries in memory, with a 0 behind them. A name of "\xff" is that of the entry before. */
+/*
+ * Adds the lines of entries in memory, followed by a zero byte. The name "\xff" repeats the name of the preceding
+ * entry.
+ */
 static int add_lines(struct reader *reader, const uint8_t *entries, size_t size, uint64_t count)
 {
 	struct elf_line_list *lines = reader->lines;
@@ -225,7 +228,7 @@ static int read_debug(struct reader *reader)
 /* ---- the file ------------------------------------------------------------------------------------ */
 
 static const struct {
-	uint32_t least; /* bytes of the record, behind what all have */
+	uint32_t least; /* least size of the record's body, in bytes */
 	int (*read)(struct reader *reader);
 } records[] = {
 	[JIT_CODE_LOAD] = {LOAD_SIZE + 1, read_load},
@@ -277,7 +280,7 @@ static int read_record(struct reader *reader)
 	return status;
 }
 
-/* Takes away the lines of code that is gone. */
+/* Removes the lines of overwritten code. */
 static void drop_lines(struct reader *reader, const bool *kept)
 {
 	struct elf_line_list *lines = reader->lines;
@@ -292,7 +295,7 @@ static void drop_lines(struct reader *reader, const bool *kept)
 int elf_symbols_jitdump(const char *name, const struct elf_symbol_source *source, struct elf_symbol_list *symbols,
 			struct elf_line_list *lines, uint32_t *pid)
 {
-	/* Lines of another file before it stay as they are. */
+	/* Collects the lines separately, so that lines from earlier files stay unchanged. */
 	struct elf_line_list own = {0};
 	struct reader reader = {.name = name,
 				.source = source,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads lines "ADDRESS TYPE NAME[\t[MODULE]]". */
+/* Parses lines "ADDRESS TYPE NAME[\t[MODULE]]". */
 #include "elf/kallsyms.h"
 
 #include <stdio.h>

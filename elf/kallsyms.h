@@ -6,20 +6,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Strings live until the visit returns. */
+/* A symbol. The strings live until visit() returns. */
 struct elf_kallsym {
 	uint64_t address;
-	char type; /* as nm has it */
+	char type; /* letter of nm */
 	const char *name;
-	const char *module; /* "ext4", "bpf"; "": the kernel itself */
+	const char *module; /* "ext4", "bpf"; "" for the kernel itself */
 };
 
-/* Whether the symbol is of code. */
+/* Whether the symbol is a function. */
 bool elf_kallsym_is_code(const struct elf_kallsym *symbol);
 
 /*
- * Calls visit with each symbol, in the order of the file, until it returns a status; that is returned. Lines that are no symbols
- * are left out. PTL_SYSTEM: the file cannot be read, or the kernel hides addresses from this user (all are 0).
+ * Calls visit with each symbol, in the order of the file. Stops at a result other than 0 and returns this result. Skips
+ * lines that are no symbols. PTL_SYSTEM: the file cannot be read, or the kernel hides the addresses from this user (all
+ * are 0).
  */
 int elf_kallsyms_read(const char *path, int (*visit)(void *context, const struct elf_kallsym *symbol), void *context);
 

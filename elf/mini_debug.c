@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Unpacks MiniDebugInfo with liblzma, within bounds. */
+/* Unpacks MiniDebugInfo with liblzma, with limits on size and memory. */
 #include "elf/mini_debug.h"
 
 #include <lzma.h>
@@ -8,7 +8,7 @@
 #include "common/error.h"
 #include "elf/state.h"
 
-#define UNPACK_MEMORY ((uint64_t)128 << 20) /* that xz may use: xz -9 needs 65 MiB */
+#define UNPACK_MEMORY ((uint64_t)128 << 20) /* limit for liblzma, in bytes; xz -9 needs 65 MiB */
 #define FIRST_SIZE ((size_t)256 << 10)
 
 static int unpack_failure(lzma_ret result)
@@ -21,7 +21,7 @@ static int unpack_failure(lzma_ret result)
 	return common_fail(PTL_CORRUPT, ".gnu_debugdata: not what xz writes (error %d of liblzma)", (int)result);
 }
 
-/* Makes *data larger, up to ELF_MINI_MAX. */
+/* Grows *data, up to ELF_MINI_MAX. */
 static int grow(lzma_stream *stream, uint8_t **data, size_t *size)
 {
 	const size_t used = *size, larger = used ? 2 * used : FIRST_SIZE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads notes of SystemTap's format: three addresses (of the probe, of .stapsdt.base when the note was made, of the semaphore), then
- * three strings.
+ * Parses notes in SystemTap's format: three addresses (of the probe, of .stapsdt.base at link time, of the semaphore),
+ * then three strings.
  */
 #include "elf/sdt.h"
 
@@ -22,7 +22,10 @@ static const char *read_string(struct common_cursor *cursor)
 	return (const char *)(common_read_bytes(cursor, strnlen(text, left) + 1) ? text : NULL);
 }
 
-/* base: where .stapsdt.base is now, 0 if it is not there; prelink moves files, but not what notes say. */
+/*
+ * Parses a note. base: current address of .stapsdt.base, 0 if missing. prelink moves the file's sections without
+ * adjusting the notes.
+ */
 static bool read_note(const uint8_t *data, size_t size, uint64_t base, struct elf_sdt_probe *probe)
 {
 	struct common_cursor cursor = common_cursor(data, size);

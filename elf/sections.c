@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which bytes of an ELF file are data that is only read, by its sections. */
+/* Finds the read-only data of an ELF file by its sections. */
 #include <stdlib.h>
 
 #include "common/error.h"
 #include "elf/state.h"
 
-/* A file with more sections is not looked at: no linker makes one that is loaded. */
+/* Limit; a file with more sections is ignored. No linker makes such a file for loading. */
 #define SECTIONS_MAX 65536u
 
-/* At this offset of the file, bytes that may only be read begin (+1) or end (-1), or others do. */
+/*
+ * An offset in the file at which a section begins (+1) or ends (-1): a section of read-only data, or another section.
+ */
 struct edge {
 	uint64_t offset;
 	int data, other;
@@ -17,10 +19,10 @@ struct edge {
 struct edges {
 	struct edge *list;
 	size_t count;
-	bool *code; /* by section: functions lie in it, whatever its flags say */
+	bool *code; /* by section: contains functions, regardless of flags */
 };
 
-/* ---- what is code, whatever its flags say ---------------------------------------------------- */
+/* ---- sections with code, regardless of their flags -------------------------------------------- */
 
 static void mark_functions(const struct elf_file *elf, Elf_Scn *section, bool *code)
 {
@@ -82,7 +84,7 @@ static int by_offset(const void *a, const void *b)
 	return (left->offset > right->offset) - (left->offset < right->offset);
 }
 
-/* The ranges between edges that lie in sections of data and in no other. There are fewer than edges. */
+/* Lists the ranges that only sections of read-only data cover. There are fewer ranges than edges. */
 static size_t list_ranges(const struct edges *edges, struct elf_range *ranges)
 {
 	int data = 0, other = 0;

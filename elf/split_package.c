@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Takes a unit out of a package of split DWARF. The index (.debug_cu_index) says which part of each section is the unit's; all units
- * share their texts, of which only those that the unit refers to are copied.
+ * Extracts a unit from a package of split DWARF. The index (.debug_cu_index) gives the unit's part of each section. All
+ * units share one string section, of which only the strings that the unit uses are copied.
  */
 #include "elf/split_package.h"
 
@@ -15,9 +15,9 @@
 #include "elf/split_search.h"
 #include "elf/state.h"
 
-#define COLUMNS_MAX 8u /* sections of which a unit may have a part */
+#define COLUMNS_MAX 8u /* limit for the sections of which a unit has a part */
 #define INDEX_HEADER 16u
-#define TEXTS_MAX ((uint64_t)1 << 30) /* bytes of the texts of all units */
+#define TEXTS_MAX ((uint64_t)1 << 30) /* limit for the strings of all units, in bytes */
 
 struct elf_split_package {
 	int fd;
@@ -25,14 +25,14 @@ struct elf_split_package {
 	GElf_Shdr index;
 	uint32_t version; /* 2 or 5 */
 	uint32_t columns, units, slots;
-	uint32_t kinds[COLUMNS_MAX];     /* of each column */
-	GElf_Shdr sections[COLUMNS_MAX]; /* likewise; size 0: it is not there */
-	const char *names[COLUMNS_MAX];  /* likewise; NULL: not known */
-	char *texts;                     /* .debug_str.dwo, with a 0 behind it; NULL: not read yet */
+	uint32_t kinds[COLUMNS_MAX];     /* kind of each column */
+	GElf_Shdr sections[COLUMNS_MAX]; /* section of each column; size 0: missing */
+	const char *names[COLUMNS_MAX];  /* section name of each column; NULL: unknown */
+	char *texts;                     /* .debug_str.dwo with a terminating zero; NULL: not read yet */
 	size_t texts_size;
 };
 
-/* What the index calls sections, in version 2 and in version 5. */
+/* Section names by the index's section kinds, in version 2 and in version 5. */
 static const char *const names_2[] = {
 	[1] = ".debug_info.dwo",        [3] = ".debug_abbrev.dwo",  [4] = ".debug_line.dwo", [5] = ".debug_loc.dwo",
 	[6] = ".debug_str_offsets.dwo", [7] = ".debug_macinfo.dwo", [8] = ".debug_macro.dwo"};
@@ -55,7 +55,7 @@ static int read_numbers(const struct elf_split_package *package, uint64_t at, ui
 	return status;
 }
 
-/* Where the parts of the index begin. */
+/* Offsets of the index's parts. */
 static uint64_t rows_at(const struct elf_split_package *package)
 {
 	return INDEX_HEADER + 8 * (uint64_t)package->slots;
@@ -66,7 +66,7 @@ static uint64_t columns_at(const struct elf_split_package *package)
 	return rows_at(package) + 4 * (uint64_t)package->slots;
 }
 
-/* Row 0 names the sections. */
+/* Row 0 holds the kinds of the sections. */
 static uint64_t offsets_at(const struct elf_split_package *package, uint64_t row)
 {
 	return columns_at(package) + 4 * package->columns * row;
@@ -108,7 +108,7 @@ static int read_index(struct elf_split_package *package)
 	status = read_numbers(package, 0, header, 4);
 	if (status)
 		return status;
-	/* Version 2 has 32 bits, version 5 has 16 and then zeros. */
+	/* The version has 32 bits in version 2; 16 bits and 16 zero bits in version 5. */
 	package->version = header[0];
 	package->columns = header[1];
 	package->units = header[2];
@@ -153,7 +153,7 @@ void elf_split_package_close(struct elf_split_package *package)
 	free(package);
 }
 
-/* The row of a unit, from 1 on: a hash table whose slots are looked at as DWARF 5, 7.3.5.3, says. */
+/* Finds the row of a unit, from 1 on, in a hash table with the probe sequence of DWARF 5, section 7.3.5.3. */
 static int find_row(const struct elf_split_package *package, uint64_t id, uint32_t *row)
 {
 	const uint32_t mask = package->slots - 1, step = ((uint32_t)(id >> 32) & mask) | 1;
@@ -181,13 +181,13 @@ static int find_row(const struct elf_split_package *package, uint64_t id, uint32
 
 /* ---- the parts of a unit ------------------------------------------------------------------------- */
 
-/* A .dwo file in the making. */
+/* A .dwo file under construction. */
 struct file {
 	struct ptl_bytes bytes;
 	struct {
 		const char *name;
 		uint64_t offset, size;
-	} sections[COLUMNS_MAX + 2]; /* with the texts and the names of sections */
+	} sections[COLUMNS_MAX + 2]; /* also the string section and the section names */
 	size_t count;
 	struct ptl_bytes texts;
 };
@@ -223,7 +223,10 @@ static int read_texts(struct elf_split_package *package)
 	return status;
 }
 
-/* Copies the texts that these offsets are of, and makes them those of the copies; beyond the end is the empty text. */
+/*
+ * Copies the strings at these offsets and replaces the offsets by those of the copies. An offset beyond the end becomes
+ * the empty string.
+ */
 static int move_texts(struct elf_split_package *package, struct file *file, uint8_t *offsets, size_t size)
 {
 	struct common_hash_map copies = {0};
@@ -274,7 +277,7 @@ static int add_part(struct elf_split_package *package, struct file *file, size_t
 		return common_fail_memory("a unit of a package", (size_t)size);
 	status = elf_read(package->elf, section->sh_offset + offset, bytes, (size_t)size);
 	if (!status && package->kinds[column] == KIND_STR_OFFSETS) {
-		/* From version 5 on, the offsets have a header. */
+		/* In version 5, a header precedes the offsets. */
 		const size_t header = package->version == 5 ? 8 : 0;
 
 		status = read_texts(package);
@@ -329,7 +332,7 @@ static void put_header(uint8_t header[sizeof(Elf64_Ehdr)], uint64_t sections, si
 	common_store16(header + offsetof(Elf64_Ehdr, e_shstrndx), (uint16_t)(count - 1));
 }
 
-/* What follows the parts: texts, names and headers of the sections. */
+/* Appends strings, section names and section headers after the parts. */
 static void finish(struct file *file)
 {
 	struct ptl_bytes *bytes = &file->bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looks for .dwo files. One that has not the id of the skeleton is passed over. */
+/* Searches .dwo files. A file without the skeleton's id is skipped. */
 #include "elf/split_search.h"
 
 #include <dwarf.h>
@@ -22,7 +22,7 @@
 #define PATH_SIZE (2 * (size_t)PATH_MAX)
 
 struct elf_split_search {
-	const char *file, *image; /* NULL: not known */
+	const char *file, *image; /* NULL: unknown */
 	bool packages_open;
 	struct elf_split_package **packages;
 	size_t package_count;
@@ -60,7 +60,10 @@ bool elf_split_find(Dwarf *dwarf, uint64_t id, Dwarf_Die *die)
 
 /* ---- .dwo files ---------------------------------------------------------------------------------- */
 
-/* Ends elf. libelf unpacks sections in place: bytes in memory that may be packed are not those of the file any more. */
+/*
+ * Whether the file contains the unit. Ends `elf`. libelf unpacks compressed sections in place, so afterwards bytes in
+ * memory may differ from the file's.
+ */
 static bool has_unit(Elf *elf, uint64_t id)
 {
 	Dwarf *dwarf = elf && elf_kind(elf) == ELF_K_ELF ? elf_dwarf_open(elf) : NULL;
@@ -82,7 +85,7 @@ static bool read_whole(int fd, size_t size, uint8_t **data)
 	return false;
 }
 
-/* Opens the regular file with this name; -1. */
+/* Opens the regular file with this name; -1 on failure. */
 __attribute__((format(printf, 2, 0))) static int open_named(struct stat *info, const char *format, va_list arguments)
 {
 	char path[PATH_SIZE];
@@ -91,7 +94,7 @@ __attribute__((format(printf, 2, 0))) static int open_named(struct stat *info, c
 	return used > 0 && (size_t)used < sizeof(path) ? common_open_regular(path, info) : -1;
 }
 
-/* Reads the file with this name, if it has the unit. */
+/* Reads the file with this name, if the file contains the unit. */
 __attribute__((format(printf, 4, 5))) static bool try_file(uint64_t id, uint8_t **data, size_t *size,
 							   const char *format, ...)
 {
@@ -112,7 +115,7 @@ __attribute__((format(printf, 4, 5))) static bool try_file(uint64_t id, uint8_t 
 	return found;
 }
 
-/* The name from a folder, then the last part of it there: it may have been copied. */
+/* Tries the name relative to the folder, then the last part of the name, as the file may have been copied there. */
 static bool try_folder(const struct elf_split_unit *split, const char *folder, int length, uint8_t **data, size_t *size)
 {
 	const char *base = common_base_name(split->name);
@@ -220,7 +223,7 @@ bool elf_split_read(struct elf_split_search *search, const struct elf_split_unit
 	return found || try_compiled(split, data, size) || try_packages(search, split->id, data, size);
 }
 
-/* ---- all of a file ------------------------------------------------------------------------------- */
+/* ---- all .dwo files of an ELF file -------------------------------------------------------------- */
 
 static int visit_unit(struct elf_split_search *search, Dwarf_Die *die, uint64_t *most, elf_split_visit *visit,
 		      void *context)
@@ -250,7 +253,7 @@ int elf_split_each(const struct elf_file *elf, const char *file, const char *ima
 	Dwarf_Die die;
 	int status;
 
-	/* Where no code is described elsewhere, nothing has addresses for it. */
+	/* Without .debug_addr, no split unit describes code. */
 	if (!elf_section(elf, SHT_PROGBITS, ".debug_addr", &header))
 		return 0;
 	status = elf_split_search_new(file, image, &search);

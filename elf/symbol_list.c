@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A growing array of symbols; their names lie in blocks that do not move. */
+/* A growing array of symbols; names are in blocks that do not move. */
 #include "elf/symbol_list.h"
 
 #include <stdlib.h>
@@ -8,7 +8,8 @@
 #include "common/error.h"
 
 #define BLOCK_SIZE 65536u
-#define FIRST_SYMBOLS ((uint64_t)1 << 18) /* that have room for a name, however few strings the file has */
+/* number of symbols that get room for a name, even if the file has few strings */
+#define FIRST_SYMBOLS ((uint64_t)1 << 18)
 
 struct elf_symbol_names {
 	struct elf_symbol_names *next;
@@ -22,7 +23,7 @@ bool elf_symbol_list_wants(const struct elf_symbol_list *symbols, uint64_t addre
 	return !symbols->size || address - symbols->base < symbols->size;
 }
 
-/* Accounts for memory that is about to be taken. */
+/* Accounts for memory before its allocation. */
 static int account(struct elf_symbol_list *symbols, size_t bytes)
 {
 	if (symbols->limit && bytes > symbols->limit - symbols->bytes)

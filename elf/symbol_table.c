@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Symbol tables of ELF files, a piece at a time: a program with debug information may have gigabytes, and tables of
- * hundreds of megabytes, while few of its symbols are wanted. First the wanted ones are gathered, then their names are
- * read in the order in which they lie in the file.
+ * Reads symbol tables of ELF files piece by piece. A program with debug information may have gigabytes, and tables of
+ * hundreds of megabytes, while few symbols are wanted. Wanted symbols are gathered first; then their names are read in
+ * file order.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,28 +13,29 @@
 
 #define SYMBOLS_AT_ONCE 16384u
 #define NAMES_AT_ONCE ((size_t)1 << 20)
-#define TABLE_MAX ((uint64_t)2 << 30) /* of symbols in one file: a sparse file can state terabytes */
+/* limit for a file's symbol table, in bytes; a sparse file can declare terabytes */
+#define TABLE_MAX ((uint64_t)2 << 30)
 
 struct table {
 	const struct elf_file *elf;
 	struct elf_symbol_list *symbols;
-	size_t first;        /* symbols that were there before */
-	uint8_t *executable; /* by section index: it holds code */
-	uint64_t *names;     /* of the gathered symbols: offset of the name << 32 | number of the symbol */
+	size_t first;        /* number of symbols in the list before this table */
+	uint8_t *executable; /* by section index: the section holds code */
+	uint64_t *names;     /* by gathered symbol: offset of the name << 32 | number of the symbol */
 	size_t name_room;
 	GElf_Shdr strings;
 	struct elf_name_room room;
-	/* The piece of the names that is in memory: */
+	/* The piece of the string section in memory: */
 	char *window;
 	uint64_t window_start;
 	size_t window_size;
-	/* Offsets [run_start, run_end) of the strings are in the window, and have no zero byte. */
+	/* The strings at offsets [run_start, run_end) are in the window and contain no zero byte. */
 	uint64_t run_start;
 	uint64_t run_end;
-	uint64_t counted; /* offset up to which bytes of names have added to the room */
+	uint64_t counted; /* offset up to which name bytes were added to the room */
 };
 
-/* Notes which sections hold code, so that a label without a type counts only there. */
+/* Finds the sections with code: a symbol without a type is a function only in such a section. */
 static int find_code(struct table *table)
 {
 	const struct elf_file *elf = table->elf;
@@ -53,7 +54,7 @@ static int find_code(struct table *table)
 	return 0;
 }
 
-/* The letter of ptl/symbols.h, or 0 for what names no code. */
+/* Returns the type letter of ptl/symbols.h; 0 if the symbol is no function. */
 static uint8_t letter_of(const struct table *table, const GElf_Sym *symbol)
 {
 	const unsigned type = GELF_ST_TYPE(symbol->st_info), bind = GELF_ST_BIND(symbol->st_info);
@@ -139,8 +140,9 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * Finds where the name at an offset ends, in the window. Names that overlap end together, so that no byte is looked at for each of them. The
- * room grows by what is found, not by the size of the strings: a sparse file can state any size.
+ * Finds the end of the name at an offset, in the window. Overlapping names end at the same place, so each byte is
+ * scanned only once. The room grows by the bytes found, not by the declared size of the strings, since a sparse file
+ * can declare any size.
  */
 static void find_run(struct table *table, uint64_t offset)
 {
@@ -158,7 +160,10 @@ static void find_run(struct table *table, uint64_t offset)
 	}
 }
 
-/* The name at an offset of the strings, within the window; *size is SIZE_MAX where its end is not there. */
+/*
+ * Returns the name at an offset of the strings, if in the window. *size: SIZE_MAX if the window does not contain the
+ * name's end.
+ */
 static const char *in_window(struct table *table, uint64_t offset, size_t *size)
 {
 	*size = SIZE_MAX;
@@ -182,7 +187,10 @@ static int read_window(struct table *table, uint64_t offset)
 	return elf_read(table->elf, table->strings.sh_offset + offset, table->window, table->window_size);
 }
 
-/* The name at an offset of the strings, in the window until the next call. *size: 0 where it is empty, or not wholly there. */
+/*
+ * Finds the name at an offset of the strings. *name points into the window and is valid until the next call. *size: 0
+ * if the name is empty or incomplete.
+ */
 static int find_name(struct table *table, uint64_t offset, const char **name, size_t *size)
 {
 	*size = 0;
@@ -201,17 +209,17 @@ static int find_name(struct table *table, uint64_t offset, const char **name, si
 	return 0;
 }
 
-/* A name that is in the list, and where it is in the strings. */
+/* A name in the list, with its place in the strings. */
 struct named {
-	const char *name; /* NULL: none so far */
+	const char *name; /* NULL: no name yet */
 	uint64_t offset;
 	size_t size;
 };
 
 /*
- * Names a symbol. A name that begins within the last name is the end of the last name, and shares its memory: so names of one table take no
- * more than its strings. Names may be cut nevertheless, as each stands in full in a trace. A symbol without room for a name is a function
- * without a name.
+ * Names a symbol. A name that begins within the last name is the end of the last name and shares its memory, so the
+ * names of one table take no more memory than its strings. Names may still be cut, because a trace stores each name in
+ * full. A symbol without room for a name becomes a function without a name.
  */
 static int name_symbol(struct table *table, uint64_t offset, struct ptl_symbol *symbol, struct named *last)
 {
@@ -238,7 +246,7 @@ static int name_symbol(struct table *table, uint64_t offset, struct ptl_symbol *
 	return symbol->name ? 0 : PTL_NO_MEMORY;
 }
 
-/* Leaves out what has no name. */
+/* Drops symbols without a name. */
 static void keep_named(const struct table *table)
 {
 	struct elf_symbol_list *symbols = table->symbols;
@@ -250,7 +258,7 @@ static void keep_named(const struct table *table)
 	symbols->count = named;
 }
 
-/* Names all that was gathered. */
+/* Names all gathered symbols. */
 static int name_all(struct table *table)
 {
 	struct elf_symbol_list *symbols = table->symbols;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Functions out of ELF files: what the symbol tables say, PLT entries by the relocations of their slots, and what unwind tables tell
- * of the functions of a stripped file.
+ * Functions of ELF files: symbol tables, PLT entries by the relocations of their slots, and unwind tables for the
+ * functions of a stripped file.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +14,18 @@
 #include "elf/state.h"
 
 #define PLT_ENTRY_MAX 16
-#define PLT_DATA_MAX ((uint64_t)32 << 20) /* of each section that describes the PLT; it has no names beyond */
+/* limit for each section that describes the PLT, in bytes; without names above */
+#define PLT_DATA_MAX ((uint64_t)32 << 20)
 #define PLT_NAMES_MAX ((uint64_t)16 << 20)
 
-/* Of a slot: it is filled by the function at the address below this bit, of which a symbol table has the name. */
+/*
+ * In a slot's value: the slot is filled by the IFUNC at the address in the lower bits, whose name is in a symbol table.
+ */
 #define BY_ADDRESS (UINT64_C(1) << 63)
 
-/* Maps the address of each GOT slot to the dynamic symbol whose address it will hold, or to BY_ADDRESS and an address. */
+/*
+ * Maps the address of each GOT slot to the index of its dynamic symbol, or to BY_ADDRESS and the address of an IFUNC.
+ */
 static int find_slots(const struct elf_file *elf, struct common_hash_map *slots)
 {
 	const size_t entry = gelf_fsize(elf->elf, ELF_T_RELA, 1, EV_CURRENT);
@@ -51,7 +56,7 @@ static int find_slots(const struct elf_file *elf, struct common_hash_map *slots)
 	return status;
 }
 
-/* In code of one PLT entry: the GOT slot that its jmp *disp(%rip) goes through. */
+/* Finds the GOT slot that a PLT entry jumps through, by its jmp *disp(%rip). */
 static bool plt_slot(const uint8_t *code, size_t size, uint64_t address, uint64_t *slot)
 {
 	for (size_t i = 0; i + 6 <= size; i++) {
@@ -63,10 +68,10 @@ static bool plt_slot(const uint8_t *code, size_t size, uint64_t address, uint64_
 	return false;
 }
 
-/* A table of symbols, small enough to be read whole; data is NULL where there is none. */
+/* A symbol table small enough to be read whole. data: NULL if missing. */
 struct names {
 	Elf_Data *data;
-	uint64_t strings; /* section */
+	uint64_t strings; /* index of the string section */
 };
 
 static struct names open_names(const struct elf_file *elf, uint32_t type)
@@ -79,13 +84,13 @@ static struct names open_names(const struct elf_file *elf, uint32_t type)
 	return (struct names){elf_getdata(section, NULL), header.sh_link};
 }
 
-/* Whether the table has a symbol of index i. */
+/* Returns the symbol with index i; false if out of range. */
 static bool symbol_at(const struct names *names, uint64_t i, GElf_Sym *symbol)
 {
 	return names->data && i <= INT32_MAX && gelf_getsym(names->data, (int)i, symbol);
 }
 
-/* The name of the symbol of index i; NULL: there is none. */
+/* Returns the name of the symbol with index i, or NULL. */
 static const char *name_at(const struct elf_file *elf, const struct names *names, uint64_t i, GElf_Sym *symbol)
 {
 	const char *name;
@@ -97,8 +102,8 @@ static const char *name_at(const struct elf_file *elf, const struct names *names
 }
 
 /*
- * Maps the addresses of functions that choose an implementation when the program is loaded (STT_GNU_IFUNC) to their
- * indexes in the table: of several at one address the first, or a later one where that begins with an underscore.
+ * Maps the addresses of IFUNCs (STT_GNU_IFUNC, functions that choose an implementation at load time) to their symbol
+ * indexes. Of several symbols at an address, takes the first, or a later symbol whose name begins with an underscore.
  */
 static int find_choosers(const struct elf_file *elf, const struct names *names, struct common_hash_map *choosers)
 {
@@ -128,13 +133,13 @@ struct plt {
 	const struct elf_file *elf;
 	struct elf_symbol_list *symbols;
 	struct names dynamic;
-	struct names full; /* of the choosers: the dynamic ones where there are no others */
+	struct names full; /* table of the IFUNCs; the dynamic table if no full table exists */
 	struct common_hash_map slots;
 	struct common_hash_map choosers;
 	struct elf_name_room room;
 };
 
-/* What the function is called whose address a slot will hold; NULL: not known. */
+/* Returns the name of the function whose address the slot will hold, or NULL. */
 static const char *name_of_slot(const struct plt *plt, uint64_t slot)
 {
 	const uint64_t *found = common_hash_map_get(&plt->slots, slot), *chooser;
@@ -159,12 +164,12 @@ static int add_plt_name(struct plt *plt, const char *name, uint64_t address, uin
 	fitting = plt->room.cut ? elf_symbol_list_fit(symbols, strnlen(name, ELF_NAME_MAX), &plt->room) : 0;
 	if (!fitting)
 		return 0;
-	/* Each has a copy of its own, for what stands behind it. */
+	/* Each name is a separate copy, as "@plt" is appended. */
 	symbol.name = elf_symbol_list_name(symbols, name, fitting, "@plt");
 	return symbol.name ? elf_symbol_list_add(symbols, &symbol) : PTL_NO_MEMORY;
 }
 
-/* The entries of one PLT section; `entry` is the size of each. */
+/* Adds the entries of one PLT section. entry: size of an entry in bytes. */
 static int add_plt_section(struct plt *plt, const char *section_name, size_t entry)
 {
 	GElf_Shdr header;
@@ -190,7 +195,7 @@ static int add_plt_section(struct plt *plt, const char *section_name, size_t ent
 
 static int add_plt(struct elf_symbol_list *symbols, const struct elf_file *elf)
 {
-	/* With -z ibtplt .plt only pushes, and the jump is in .plt.sec. */
+	/* With -z ibtplt, entries of .plt only push, and the jumps are in .plt.sec. */
 	static const struct {
 		const char *name;
 		size_t entry;
@@ -215,8 +220,8 @@ static int add_plt(struct elf_symbol_list *symbols, const struct elf_file *elf)
 		GElf_Shdr header;
 
 		/*
-		 * .plt.got has entries of 16 bytes where those of .plt begin with endbr64, and the .plt of a static
-		 * program has some of 8, which only the alignment shows.
+		 * Entry sizes vary: .plt.got has 16 bytes if the entries of .plt begin with endbr64, and the .plt of a
+		 * static program may have 8, visible only in the alignment.
 		 */
 		if (elf_section(elf, SHT_PROGBITS, sections[i].name, &header)) {
 			const uint64_t size = header.sh_entsize ? header.sh_entsize : header.sh_addralign;
@@ -230,7 +235,7 @@ static int add_plt(struct elf_symbol_list *symbols, const struct elf_file *elf)
 	return status;
 }
 
-/* It has what .dynsym does not. One that is damaged takes no other names with it. */
+/* Adds the symbols of MiniDebugInfo, which .dynsym lacks. Damaged MiniDebugInfo is ignored. */
 static int add_mini(const struct elf_file *elf, struct elf_symbol_list *symbols)
 {
 	struct elf_file *mini;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which of the functions that were made one after the other are still there. */
+/* Drops functions whose addresses were reused by functions generated later. */
 #include <stdlib.h>
 
 #include "common/error.h"
 #include "common/heap.h"
 #include "elf/symbols_text.h"
 
-/* Addresses of a function, and which one it is: higher is later. */
+/* Addresses of a function and its order of generation: a higher index is later. */
 struct span {
 	uint64_t first, last;
 	size_t index;
@@ -29,8 +29,8 @@ static int by_address(const void *left, const void *right)
 }
 
 /*
- * Of the functions over an address all but the latest are gone. So only the one at the top of the heap may still be there; the
- * others stay in it, as they came after some that are gone, too.
+ * Marks the functions that still exist. At any address, only the latest function exists, so only the top of the heap
+ * may still exist. The heap keeps older functions, as they overwrote still older ones.
  */
 static void sweep(const struct span *spans, size_t count, struct span *active, bool *kept)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads symbols in lines: as nm prints them, and perf maps. Only a line and the symbols that are wanted are in memory:
- * the perf map of a large program may have hundreds of megabytes.
+ * Reads symbols line by line: output of nm, and perf maps. Holds only a line and the wanted symbols in memory, as the
+ * perf map of a large program may have hundreds of megabytes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,19 +18,19 @@ struct reader {
 	const char *name;
 	const struct elf_symbol_source *source;
 	struct elf_symbol_list *symbols;
-	/* What was read of the file, the line behind it included: */
+	/* Buffered input, including the data behind the current line: */
 	char *buffer;
 	size_t start, end;
-	size_t taken; /* bytes of a source in memory */
+	size_t taken; /* bytes consumed of a source in memory */
 	bool ended;
-	/* The line: */
+	/* The current line: */
 	const char *text;
 	size_t size;
 	size_t at;
 	unsigned line;
 };
 
-/* A symbol whose name is a part of the line. */
+/* A symbol whose name points into the line. */
 struct found {
 	struct ptl_symbol symbol;
 	size_t name_size;
@@ -72,7 +72,7 @@ static int digit_of(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* True and moves over it, for a hexadecimal number with a blank behind it. */
+/* Parses a hexadecimal number followed by a blank, and moves past both. False if the text does not match. */
 static bool take_hex(struct reader *reader, uint64_t *value)
 {
 	size_t at = reader->at, first;
@@ -92,7 +92,7 @@ static bool take_hex(struct reader *reader, uint64_t *value)
 	return true;
 }
 
-/* The rest of the line, without blanks at its end. */
+/* Takes the rest of the line, without trailing blanks, as the name. */
 static int take_name(struct reader *reader, struct found *found)
 {
 	const size_t start = reader->at;
@@ -129,7 +129,7 @@ static int add(struct elf_symbol_list *symbols, const struct found *found)
 
 /* ---- lines ------------------------------------------------------------------------------- */
 
-/* A type of code: T t W w i; others are left out. */
+/* Parses a type letter. T t W w i are functions; other types give 0. */
 static int take_type(struct reader *reader, uint8_t *type)
 {
 	char c = at_end(reader) ? '\0' : reader->text[reader->at];
@@ -148,13 +148,13 @@ static int read_nm(struct reader *reader, struct found *found)
 {
 	int status;
 
-	/* "    U printf": it has no address. */
+	/* Undefined symbols have no address: "         U printf". */
 	if (reader->at && !at_end(reader) && strchr("Uwv", reader->text[reader->at]) && reader->size - reader->at > 1 &&
 	    is_blank(reader->text[reader->at + 1]))
 		return 0;
 	if (!take_hex(reader, &found->symbol.address))
 		return expected(reader, "a hexadecimal address");
-	/* nm pads sizes; a single letter such as b or d is a type. */
+	/* nm pads sizes to several digits; a single letter such as b or d is a type. */
 	if (reader->size - reader->at > 1 && !is_blank(reader->text[reader->at + 1]))
 		take_hex(reader, &found->symbol.size);
 	status = take_type(reader, &found->symbol.type);
@@ -173,7 +173,7 @@ static int read_perf_map(struct reader *reader, struct found *found)
 
 /* ---- the file ---------------------------------------------------------------------------- */
 
-/* Reads on behind what is in the buffer; 0, or a status. */
+/* Reads more input into the buffer. Returns 0 or a status. */
 static int read_more(struct reader *reader)
 {
 	const struct elf_symbol_source *source = reader->source;
@@ -201,7 +201,7 @@ static int read_more(struct reader *reader)
 	return 0;
 }
 
-/* The next line, without its end; false at the end of the file. */
+/* Takes the next line, without its newline. *there: false at the end of the file. */
 static int next_line(struct reader *reader, bool *there)
 {
 	const char *end = NULL;
@@ -261,7 +261,7 @@ int elf_symbols_perf_map(const char *name, const struct elf_symbol_source *sourc
 	if (elf_is_jitdump(source))
 		return elf_symbols_jitdump(name, source, symbols, NULL, NULL);
 	status = read_all(name, source, read_perf_map, symbols);
-	/* Memory of code that was thrown away has other code later. */
+	/* Later code may reuse the memory of discarded code. */
 	latest = status == PTL_NO_MEMORY ? status : elf_symbols_latest(symbols, first, NULL);
 	return latest ? latest : status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Symbols of files that are not ELF: lines of nm, perf maps, jitdump. */
+/* Symbols from files other than ELF: output of nm, perf maps, jitdumps. */
 #ifndef ELF_SYMBOLS_TEXT_H
 #define ELF_SYMBOLS_TEXT_H
 
@@ -9,30 +9,34 @@
 
 #include "elf/symbol_list.h"
 
-/* Where a symbol file is: open, or (for tests) in memory. */
+/* A symbol file: open, or (for tests) in memory. */
 struct elf_symbol_source {
-	int fd; /* -1: in memory; text may come through a pipe */
+	int fd; /* -1: in memory; text files may be pipes */
 	const uint8_t *data;
 	size_t size;
 };
 
-#define ELF_SYMBOL_NAME_MAX 65535u /* bytes of a name, as docs/format.md, section 10, has it */
+#define ELF_SYMBOL_NAME_MAX 65535u /* limit for a name, in bytes (docs/format.md, section 10) */
 
 /*
- * The readers add what of a file the list wants (its base, size and limit), by the file's own addresses, and need
- * memory for that only, however large the file is. name is the file's, for messages. What comes before a mistake in the file stays
- * in the list.
+ * The readers add the symbols that the list wants (by its base, size and limit), with the file's own addresses. Memory
+ * use depends on these symbols only, not on the file's size. name: the file's name, for messages. Symbols before an
+ * error stay in the list.
  *
- * Lines of nm: ADDRESS [SIZE] TYPE NAME, addresses and sizes hexadecimal. Undefined symbols, and data, are left out.
- * PTL_CORRUPT with "NAME:LINE:COLUMN: expected ..., found ...", PTL_SYSTEM; PTL_NO_MEMORY, also beyond the limit.
+ * elf_symbols_nm reads lines of nm: ADDRESS [SIZE] TYPE NAME, with hexadecimal addresses and sizes. Undefined symbols
+ * and data are skipped. PTL_CORRUPT with "NAME:LINE:COLUMN: expected ..., found ...", PTL_SYSTEM; PTL_NO_MEMORY, also
+ * beyond the limit.
  */
 int elf_symbols_nm(const char *name, const struct elf_symbol_source *source, struct elf_symbol_list *symbols);
-/* Lines of a perf map: ADDRESS SIZE NAME, hexadecimal; or a jitdump, which its first bytes show. As above. */
+/*
+ * Reads lines of a perf map: ADDRESS SIZE NAME, with hexadecimal numbers; or a jitdump, recognised by its magic number.
+ * Errors as elf_symbols_nm.
+ */
 int elf_symbols_perf_map(const char *name, const struct elf_symbol_source *source, struct elf_symbol_list *symbols);
 
 /*
- * Of symbols that are in the order in which code was made, from `first` on: leaves out those whose memory was used again
- * for later ones. *kept (may be NULL; the caller frees it) says of each whether it stays. PTL_NO_MEMORY.
+ * Drops symbols whose memory was reused by later symbols. The symbols from `first` on must be in the order of code
+ * generation. *kept: for each symbol, whether it was kept (may be NULL; the caller frees the array). PTL_NO_MEMORY.
  */
 int elf_symbols_latest(struct elf_symbol_list *symbols, size_t first, bool **kept);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Has libdw unwind, with the registers and the memory of a sample in place of a process. */
+/* Unwinds by libdw, with the registers and the stack of a sample instead of a live process. */
 #include "elf/unwind.h"
 
 #include <elfutils/libdwfl.h>
@@ -10,23 +10,23 @@
 #include "common/error.h"
 #include "elf/file.h"
 
-/* As the kernel counts registers (asm/perf_regs.h), those of the mask in a row. */
+/* Register numbers of the kernel (asm/perf_regs.h), with only the registers of the mask counted. */
 enum { AX, BX, CX, DX, SI, DI, BP, SP = ELF_UNWIND_SP, IP = ELF_UNWIND_IP, R8 };
 
-/* As DWARF counts them; the return address, which is 16, is where it is. */
+/* Register numbers by DWARF number. DWARF's register 16, the return address, is IP. */
 static const uint8_t of_dwarf[] = {AX,     DX,     CX,     BX,     SI,     DI,     BP,     SP, R8,
 				   R8 + 1, R8 + 2, R8 + 3, R8 + 4, R8 + 5, R8 + 6, R8 + 7, IP};
 
 struct elf_unwinder {
-	Dwfl *dwfl; /* NULL: no file is known */
+	Dwfl *dwfl; /* NULL: no known file */
 	bool attached;
-	/* The sample at hand: */
+	/* The current sample: */
 	const struct elf_unwind_sample *sample;
 	uint64_t *frames;
 	size_t count;
 };
 
-/* ---- what libdw asks ------------------------------------------------------------------------- */
+/* ---- callbacks of libdw ------------------------------------------------------------------------ */
 
 static pid_t next_thread(Dwfl *dwfl, void *context, void **thread)
 {
@@ -67,7 +67,7 @@ static const Dwfl_Thread_Callbacks thread_callbacks = {
 	.set_initial_registers = set_registers,
 };
 
-/* What unwinding needs is in the files themselves (.eh_frame). */
+/* Unwinding needs only .eh_frame, which is in the files themselves. */
 static int no_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, const char *file,
 			 const char *link, GElf_Word checksum, char **found)
 {
@@ -129,7 +129,7 @@ void elf_unwinder_add(struct elf_unwinder *unwinder, const char *path, int fd, u
 {
 	uint64_t bias;
 
-	/* libdw closes what it takes. */
+	/* dwfl_report_elf owns the descriptor on success. */
 	if (!unwinder->dwfl || !find_bias(fd, base, file_offset, &bias) ||
 	    !dwfl_report_elf(unwinder->dwfl, path, path, fd, bias, true))
 		close(fd);

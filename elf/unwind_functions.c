@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Functions of files without their symbols, by .eh_frame, which describes each function for unwinding and stays when symbols are
- * stripped. libdw walks it; encodings of pointers are those of the LSB's core specification, 10.5.
+ * Finds functions of stripped files by .eh_frame, which describes each function for unwinding and is not stripped.
+ * libdw walks the section. Pointer encodings: LSB core specification, section 10.5.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -11,21 +11,21 @@
 #include "common/hash_map.h"
 #include "elf/state.h"
 
-#define EH_FRAME_MAX ((uint64_t)64 << 20) /* functions of larger ones are left out */
+#define EH_FRAME_MAX ((uint64_t)64 << 20) /* limit for .eh_frame, in bytes; a larger section is ignored */
 
-/* What descriptions of functions (FDEs) take from the common one that they refer to (CIE). */
+/* Data of a CIE, the common part of several descriptions of functions (FDEs). */
 struct common {
 	Dwarf_Off offset;
-	uint8_t encoding; /* DW_EH_PE_* of addresses */
-	bool sized;       /* FDEs have augmentation data, with its size */
+	uint8_t encoding; /* DW_EH_PE_* encoding of addresses */
+	bool sized;       /* FDEs have augmentation data, preceded by its size */
 	bool understood;
-	bool signal; /* its functions are signal trampolines, which begin before they are called */
+	bool signal; /* functions are signal trampolines, whose described range starts before their entry */
 };
 
 struct unwind {
 	const struct elf_file *elf;
 	struct elf_symbol_list *symbols;
-	struct common_hash_map known; /* addresses where functions begin */
+	struct common_hash_map known; /* start addresses of known functions */
 	GElf_Shdr header;
 	Elf_Data *data;
 	struct common common;
@@ -44,12 +44,12 @@ static size_t pointer_size(const struct unwind *unwind, uint8_t encoding)
 		return 4;
 	case DW_EH_PE_udata8:
 		return 8;
-	default: /* LEB128, which nobody uses for addresses */
+	default: /* LEB128, which is not used for addresses */
 		return 0;
 	}
 }
 
-/* Takes a number of this encoding, without what it is relative to. */
+/* Reads a number of this encoding, without adding the base of a relative encoding. */
 static uint64_t read_pointer(const struct unwind *unwind, struct common_cursor *cursor, uint8_t encoding)
 {
 	const size_t size = pointer_size(unwind, encoding);
@@ -110,8 +110,8 @@ static bool find_common(struct unwind *unwind, Dwarf_Off offset)
 }
 
 /*
- * Whether the stack is at the beginning as a call leaves it: else this is a part of a function that lies elsewhere, or a
- * PLT. Only the first instruction is looked at, which is where compilers say so.
+ * Whether the stack is in the state after a call when the code starts. If not, the code is a fragment of a function, or
+ * a PLT. Checks only the first instruction, where compilers state the difference.
  */
 static bool is_as_called(struct common_cursor *instructions)
 {
@@ -168,7 +168,7 @@ static int read_all(struct unwind *unwind)
 	Dwarf_CFI_Entry entry;
 	int status = 0, found = 0;
 
-	/* -1: this entry is damaged; it is passed over where it says how long it is. */
+	/* -1: a damaged entry, which is skipped if its length is known. */
 	for (; status == 0 && found <= 0; offset = next) {
 		next = offset;
 		found = dwarf_next_cfi(unwind->elf->header.e_ident, unwind->data, true, offset, &next, &entry);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From a server into a folder: one piece after the other, bounded and checked. */
+/* Downloads from a server into a folder: one piece at a time, bounded and checked. */
 #include "common/content/content_remote.h"
 
 #include <errno.h>
@@ -18,23 +18,26 @@
 
 #define PATH_SIZE 4096
 #define URL_SIZE 2048
-/* After so many failures in turn, of the server or of the folder, nothing is asked for any more: each may take long. */
+/*
+ * After this many consecutive failures of the server or of the folder, no more pieces are requested, as each request
+ * may take long.
+ */
 #define FAILURES_MAX 3
 
 struct common_content_remote {
-	char url[URL_SIZE]; /* without a / at its end */
+	char url[URL_SIZE]; /* without trailing slashes */
 	char folder[PATH_SIZE];
 	pthread_mutex_t lock;
 	struct common_http *http;
-	struct common_byte_map refused; /* digests that did not come */
+	struct common_byte_map refused; /* digests of pieces that failed */
 	uint64_t failures;
 	unsigned in_turn;
-	char why[512]; /* of the first failure */
+	char why[512]; /* text of the first failure */
 };
 
 /* ---- opening ------------------------------------------------------------------------------------- */
 
-/* $PTL_CODE_CACHE, or ptl/code in the folder of the user's caches. */
+/* Chooses $PTL_CODE_CACHE, or ptl/code in the user's cache folder. */
 static int choose_folder(char folder[PATH_SIZE])
 {
 	const char *own = getenv("PTL_CODE_CACHE"), *caches = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -59,7 +62,7 @@ static int choose_url(const char *from, char url[URL_SIZE])
 
 	while (size && from[size - 1] == '/')
 		size--;
-	/* A digest is put behind it. */
+	/* A digest will be appended. */
 	if (size >= URL_SIZE - COMMON_SHA256_TEXT_SIZE - 2 || strpbrk(from, "?#"))
 		return common_fail(PTL_MISUSE, "a code store's URL is a folder: https://server/folder");
 	memcpy(url, from, size);
@@ -104,10 +107,10 @@ const char *common_content_remote_folder(const struct common_content_remote *rem
 
 /* ---- fetching ------------------------------------------------------------------------------------ */
 
-/* What is on its way: in a file without a name, since nobody knows how much it will be. */
+/* A piece being downloaded, in a file without a name, since its size is unknown. */
 struct download {
 	int fd;
-	int status; /* of writing */
+	int status; /* result of writing */
 	uint64_t size, limit;
 	struct common_sha256 *hash;
 };
@@ -167,7 +170,7 @@ static int check(struct download *download, const char *url, const uint8_t *dige
 	return 0;
 }
 
-/* The piece, checked, in the download's file. */
+/* Downloads the piece into the download's file, and checks its digest. */
 static int get(struct common_content_remote *remote, const uint8_t *digest, struct download *download)
 {
 	char text[COMMON_SHA256_TEXT_SIZE], url[URL_SIZE + COMMON_SHA256_TEXT_SIZE + 2];
@@ -184,7 +187,7 @@ static int get(struct common_content_remote *remote, const uint8_t *digest, stru
 	return status ? status : check(download, url, digest);
 }
 
-/* A server that answers is asked for the next piece, whatever it says of this one. */
+/* Counts a failure. Any answer of the server resets `in_turn`, so that the next piece is requested. */
 static void note_failure(struct common_content_remote *remote, int status)
 {
 	remote->in_turn = status == PTL_SYSTEM ? remote->in_turn + 1 : 0;

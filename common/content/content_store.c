@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files named by the hash of what is in them. */
+/* Files named by the hash of their content. */
 #include "common/content/content_store.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #define PATH_SIZE 4096
 
-/* The file's path; with only_folder, that of the folder it is in. */
+/* Formats the path of the digest's file, or with only_folder the path of the file's folder. */
 static int path_of(const char *folder, const uint8_t *digest, bool only_folder, char path[PATH_SIZE])
 {
 	char text[COMMON_SHA256_TEXT_SIZE];
@@ -102,7 +102,7 @@ static int write_file(const char *path, const void *data, size_t size)
 
 	if (status)
 		return status;
-	/* What is lost in a crash is found by its hash. */
+	/* A file damaged by a crash is detected by its hash. */
 	output.sync = false;
 	status = common_write_all(output.fd, data, size);
 	if (!status)

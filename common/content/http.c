@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What of libcurl is used, which has kept its interface since 7.19: declared here, so that building needs none of it. */
+/*
+ * The part of libcurl that PTL uses, an interface unchanged since libcurl 7.19. Declared here, so that building needs
+ * no headers of libcurl.
+ */
 #include "common/content/http.h"
 
 #include <dlfcn.h>
@@ -10,14 +13,14 @@
 
 #include "common/error.h"
 
-/* A server that does not answer, or hardly, is left after so long. */
+/* Time limits for a server that does not answer or is too slow. */
 #define CONNECT_MS 10000L
-#define SLOW_BYTES 1000L /* a second */
+#define SLOW_BYTES 1000L /* bytes a second; a slower transfer is given up after SLOW_SECONDS */
 #define SLOW_SECONDS 10L
 #define WHOLE_MS 300000L
 #define REDIRECTS 5L
 
-/* Of curl/curl.h. */
+/* Constants of curl/curl.h. */
 enum {
 	CURL_GLOBAL_ALL = 3,
 	CURLPROTO_HTTP = 1,
@@ -75,7 +78,7 @@ static bool usable;
 
 static void load(void)
 {
-	/* A program without shared libraries loads none. */
+	/* A statically linked program loads no shared libraries. */
 }
 
 #else
@@ -182,7 +185,7 @@ int common_http_get(struct common_http *http, const char *url, uint64_t limit,
 	*http->error = 0;
 	set_number(http, CURLOPT_REDIR_PROTOCOLS, is_safe ? CURLPROTO_HTTPS : CURLPROTO_HTTP | CURLPROTO_HTTPS);
 	curl.easy_setopt(http->handle, CURLOPT_URL, url);
-	/* Of what says its size first, where 0 would be no limit. */
+	/* Limit for servers that announce the size. 0 would mean no limit. */
 	curl.easy_setopt(http->handle, CURLOPT_MAXFILESIZE_LARGE, (int64_t)(limit ? limit : 1));
 	code = curl.easy_perform(http->handle);
 	curl.easy_getinfo(http->handle, CURLINFO_RESPONSE_CODE, &answer);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files over HTTP and HTTPS, by libcurl, which is loaded when it is first needed: who asks for nothing over HTTP needs no
- * libcurl, and does not wait for it to be loaded.
+ * Downloads over HTTP and HTTPS by libcurl. libcurl is loaded at the first use: a program without downloads neither
+ * needs libcurl nor waits for its loading.
  */
 #ifndef COMMON_CONTENT_HTTP_H
 #define COMMON_CONTENT_HTTP_H
@@ -12,15 +12,15 @@
 
 struct common_http; /* a connection, for one thread at a time */
 
-/* Whether it begins as a URL of HTTP or HTTPS does. */
+/* Whether the text begins like an HTTP or HTTPS URL. */
 bool common_http_is_url(const char *text);
-/* PTL_UNSUPPORTED where there is no libcurl; PTL_NO_MEMORY. */
+/* Loads libcurl and opens a connection. PTL_UNSUPPORTED without libcurl; PTL_NO_MEMORY. */
 int common_http_open(struct common_http **http);
 void common_http_close(struct common_http *http);
 /*
- * Gets a URL; take() sees what comes, and returns false to end it, which is PTL_CANCELLED, and so is more than limit bytes that the
- * server announces. Redirects are followed, from HTTPS to HTTPS
- * alone. PTL_NOT_FOUND: the server says that there is none (404, 410). PTL_SYSTEM: any other answer, or none.
+ * Downloads a URL. take() receives the data and returns false to cancel. PTL_CANCELLED: take() cancelled, or the server
+ * announced more than `limit` bytes. Follows redirects; from HTTPS only to HTTPS. PTL_NOT_FOUND: the server answered
+ * 404 or 410. PTL_SYSTEM: any other error answer, or no answer.
  */
 int common_http_get(struct common_http *http, const char *url, uint64_t limit,
 		    bool (*take)(void *context, const void *data, size_t size), void *context);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Interruption: noted, so that the half-made output is removed before the program ends. */
+/* Interruption: signals are noted, so that incomplete output is removed before the program ends. */
 #include "common/program/interrupt.h"
 
 #include <signal.h>
@@ -12,7 +12,7 @@
 
 static volatile sig_atomic_t noted;
 static volatile sig_atomic_t deferred;
-/* What is to be cancelled; the context is set before the function. */
+/* Function to call on a signal, and its context. The context is set before the function. */
 static void (*volatile cancel_running)(void *context);
 static void *volatile running;
 
@@ -64,7 +64,7 @@ void common_interrupt_catch(void (*cancel)(void *context), void *context)
 	cancel_running = cancel;
 	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
 		common_signal_catch_unignored(ending[i], note, 0, NULL);
-	/* A reader of our output that goes away is seen as a failed write. */
+	/* When the reader of the output goes away, the next write fails with EPIPE instead. */
 	common_signal_ignore(SIGPIPE, NULL);
 }
 

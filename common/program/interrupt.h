@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Interruption: noted, so that the half-made output is removed before the program ends. */
+/* Interruption: signals are noted, so that incomplete output is removed before the program ends. */
 #ifndef COMMON_PROGRAM_INTERRUPT_H
 #define COMMON_PROGRAM_INTERRUPT_H
 
 /*
- * From now on SIGINT, SIGTERM and SIGHUP are noted, and call cancel, instead of ending the program. cancel runs in the signal
- * handler.
+ * Catches SIGINT, SIGTERM and SIGHUP: notes the signal and calls `cancel`, instead of ending the program. cancel runs
+ * in the signal handler.
  */
 void common_interrupt_catch(void (*cancel)(void *context), void *context);
-/* The context is going away: cancel is called no more. */
+/* Stops calling `cancel`. Call before freeing the context. */
 void common_interrupt_forget(void);
 /*
- * So many of the signals that come next only count down: they are a word to what waits. 0: back to the usual.
+ * Makes the next `signals` signals decrement a counter instead of cancelling, for a caller that waits. 0: signals
+ * cancel again.
  */
 void common_interrupt_defer(int signals);
-/* How many are left. */
+/* Returns the number of deferred signals left. */
 int common_interrupt_deferred(void);
 /*
- * The first interruption while a pipe is followed may be meant for the pipe's writer, which then writes its last bytes: the second one ends
- * the reading.
+ * Signals to defer while a pipe is read. The first interruption may be meant for the pipe's writer, which then writes
+ * its last bytes; the second interruption ends the reading.
  */
 #define COMMON_INTERRUPT_PIPE 2
 /*
- * As common_interrupt_deferred; says so whenever one more has come and some are still left. *told is how many were left at the call before;
- * set it to those that were deferred before the first one.
+ * As common_interrupt_deferred. If a further signal has come and some are still left, also prints a note. *told: number
+ * left at the previous call; initially the number passed to common_interrupt_defer.
  */
 int common_interrupt_tell(int *told);
-/* PTL_CANCELLED once a signal has come, else 0. */
+/* Returns PTL_CANCELLED after a signal, else 0. */
 int common_interrupt_check(void);
-/* Ends the program by the signal that was noted, if any. */
+/* Ends the program by the noted signal, if any. */
 void common_interrupt_die(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages on stderr: one write each, safe for a terminal, and the progress line below them. */
+/* Messages on stderr: one write each, safe for a terminal, with the progress line below. */
 #include "common/program/message.h"
 
 #include <pthread.h>
@@ -18,12 +18,12 @@
 #define PROGRESS_NANOSECONDS 100000000
 #define CLEAR_LINE "\r\033[K"
 
-/* stderr is one for the process, and so is what is known about it. */
+/* State of stderr. A process has one stderr, hence one state. */
 static struct {
 	pthread_mutex_t lock;
 	const char *program;
 	bool quiet;
-	bool terminal; /* stderr takes cursor movements */
+	bool terminal; /* stderr accepts cursor movements */
 	bool colour;
 	bool progress_shown;
 	uint64_t progress_time;
@@ -68,9 +68,9 @@ void common_message_start(const char *program, bool quiet)
 }
 
 /*
- * Copies text to line, of size bytes, with control characters, and bytes that are no UTF-8, as \xNN: names in a trace or of a file come
- * from strangers, and must not drive the user's terminal, nor look like a line of their own. lines: the program wrote the line ends.
- * Returns the length.
+ * Copies `text` to `line`, of `size` bytes, with control characters and invalid UTF-8 as \xNN. Names from a trace or of
+ * a file are untrusted: they must neither control the user's terminal nor pass for a separate line. lines: the newlines
+ * are the program's own and are kept. Returns the length.
  */
 static size_t make_safe(char *line, size_t size, const char *text, bool lines)
 {
@@ -83,7 +83,7 @@ static size_t make_safe(char *line, size_t size, const char *text, bool lines)
 		const bool control = character < 0x20 || (character >= 0x7f && character < 0xa0);
 
 		if (!bytes || (control && character != '\t' && !(lines && character == '\n'))) {
-			/* One byte: of a character that is shown so, each. */
+			/* Escapes one byte at a time, also of a multi-byte control character. */
 			length += (size_t)snprintf(line + length, size - length, "\\x%02x", (unsigned char)text[at]);
 			at++;
 		} else {
@@ -96,7 +96,9 @@ static size_t make_safe(char *line, size_t size, const char *text, bool lines)
 	return length;
 }
 
-/* One write, so that messages of several processes do not mix. There is nobody to report a failure to. */
+/*
+ * One write per message, so that messages of several processes do not mix. A failed write cannot be reported anywhere.
+ */
 static void put(const char *line, size_t length)
 {
 	(void)common_write_all(STDERR_FILENO, line, length);
@@ -112,7 +114,7 @@ static void clear_progress(void)
 __attribute__((format(printf, 3, 0))) static void say(int colour, const char *kind, const char *format,
 						      va_list arguments)
 {
-	/* The chain of causes that is being reported must outlive the report. */
+	/* Formats into local buffers: the arguments may point into the chain of causes, which must stay unchanged. */
 	char text[LINE_SIZE], line[LINE_SIZE + 128];
 	size_t length;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Command lines from tables: parsing and completion. The help text is made in options_help.c. */
+/* Command lines from tables: parsing and completion. options_help.c prints the help text. */
 #include "common/program/options.h"
 
 #include <stdbool.h>
@@ -14,20 +14,20 @@
 #include "common/text/nearest.h"
 #include "common/version.h"
 
-/* One run of the parser. */
+/* State of one parser run. */
 struct parse {
 	const struct common_command_line *line;
 	void *target;
 	int argc;
 	char **argv;
-	int at; /* the next word to look at */
+	int at; /* index of the next word */
 };
 
-/* ---- what every command line has ------------------------------------------------------------- */
+/* ---- options of every command line --------------------------------------------------------- */
 
 enum { HELP, VERSION, COMPLETION };
 
-/* Their numbers are above. They are served by the parser and have no target. */
+/* Options that the parser handles without a target, indexed by the enum above. */
 static const struct common_option standard[] = {
 	[HELP] = {"help", 'h', NULL, "Shows this text."},
 	[VERSION] = {"version", 'V', NULL, "Shows the version."},
@@ -44,7 +44,10 @@ static int fail_usage(const struct parse *parse, int status)
 
 /* ---- finding an option ----------------------------------------------------------------------- */
 
-/* Calls for every option of every table, the standard ones last, until one returns true. */
+/*
+ * Calls `matches` for every option of every table after `after` (NULL: from the start), the standard options last.
+ * Returns the first match, or NULL.
+ */
 static const struct common_option *find(const struct common_command_line *line,
 					bool (*matches)(const struct common_option *, const void *),
 					const void *argument, const struct common_option *after)
@@ -82,7 +85,7 @@ static bool matches_start(const struct common_option *option, const void *argume
 {
 	const struct name *name = argument;
 
-	/* A hidden option is used by its full name alone. */
+	/* A hidden option is matched by its full name only. */
 	return option->help && strncmp(option->long_name, name->text, name->length) == 0;
 }
 
@@ -91,7 +94,7 @@ static bool matches_letter(const struct common_option *option, const void *argum
 	return option->short_name == *(const char *)argument;
 }
 
-/* Matches none: it keeps the nearest of those that help shows. */
+/* Never matches; remembers the nearest name among the options shown in the help. */
 static bool look_at_name(const struct common_option *option, const void *argument)
 {
 	if (option->help)
@@ -99,14 +102,14 @@ static bool look_at_name(const struct common_option *option, const void *argumen
 	return false;
 }
 
-/* The error in the chain, with the option that was meant, if one is near. */
+/* Reports the error in the chain, and suggests the nearest option if any is near. */
 static int fail_no_option(const struct parse *parse, const struct name *name)
 {
 	char word[64];
 	struct common_nearest nearest = {.word = word}, *argument = &nearest;
 
 	snprintf(word, sizeof(word), "%.*s", (int)name->length, name->text);
-	/* Where it is short for several, the error has named them. */
+	/* No suggestion for an ambiguous abbreviation: the error names the candidates. */
 	if (!find(parse->line, matches_start, name, NULL))
 		find(parse->line, look_at_name, &argument, NULL);
 	if (!nearest.best)
@@ -116,7 +119,9 @@ static int fail_no_option(const struct parse *parse, const struct name *name)
 	return PTL_MISUSE;
 }
 
-/* The option of a full or abbreviated name; NULL, with the reason in the chain. */
+/*
+ * Returns the option with this full or abbreviated name. NULL, with the reason in the chain, if none or several match.
+ */
 static const struct common_option *find_long(const struct common_command_line *line, const struct name *name)
 {
 	const struct common_option *option = find(line, matches_name, name, NULL), *other;
@@ -166,7 +171,7 @@ static int check_choices(const struct common_option *option, const char *argumen
 	}
 }
 
-/* It is taken from behind a "=" alone, since the next word may be an operand. */
+/* An optional argument must follow a "=", since the next word may be an operand. */
 static bool is_optional(const struct common_option *option)
 {
 	return option->argument && strncmp(option->argument, "[=", 2) == 0;
@@ -190,7 +195,7 @@ static int print_completion(const struct common_command_line *line, const char *
 	return 1;
 }
 
-/* 1, or a failure that was reported. */
+/* Flushes stdout. Returns 1, or a failure that has been reported. */
 static int finish_output(void)
 {
 	int status;
@@ -202,7 +207,7 @@ static int finish_output(void)
 	return status;
 }
 
-/* The parser's own options; 1, or a failure that was reported. */
+/* Handles the parser's own options. Returns 1, or a failure that has been reported. */
 static int serve_standard(const struct parse *parse, const struct common_option *option, const char *argument)
 {
 	switch (option - standard) {
@@ -219,7 +224,7 @@ static int serve_standard(const struct parse *parse, const struct common_option 
 	}
 }
 
-/* Gives option its argument; shown is how the user wrote the option, for messages. */
+/* Checks and stores the option's argument. shown: the option as the user wrote it, for messages. */
 static int take(const struct parse *parse, const struct common_option *option, const char *shown, const char *argument)
 {
 	int status = 0;
@@ -262,7 +267,7 @@ static int take_long(struct parse *parse, const char *word)
 	return take(parse, option, shown, parse->argv[parse->at++]);
 }
 
-/* "-abc", where the last letter may take the rest or the next word. */
+/* "-abc". The last letter may have an argument: the rest of the word or the next word. */
 static int take_short(struct parse *parse, const char *word)
 {
 	for (const char *letter = word + 1; *letter; letter++) {
@@ -286,8 +291,8 @@ static int take_short(struct parse *parse, const char *word)
 /* ---- the command line ------------------------------------------------------------------------ */
 
 /*
- * Moves the words [from, to), which are options, before the operands [first, from). Both keep their
- * order. Returns where the operands now start.
+ * Moves the options argv[from] to argv[to - 1] before the operands argv[first] to argv[from - 1]. Both keep their
+ * order. Returns the new index of the first operand.
  */
 static int move_before(char **argv, int first, int from, int to)
 {
@@ -312,7 +317,7 @@ int common_options_parse(const struct common_command_line *line, void *target, i
 		const int from = parse.at;
 		const char *word = argv[from];
 
-		if (word[0] != '-' || !word[1]) { /* an operand; "-" is one */
+		if (word[0] != '-' || !word[1]) { /* an operand, including "-" */
 			if (line->stop_at_operand)
 				break;
 			parse.at++;

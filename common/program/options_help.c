@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The help text of a command line, from the tables that it is parsed with. */
+/* The help text of a command line, made from the tables that the parser uses. */
 #include "common/program/options_help.h"
 
 #include <stdbool.h>
 #include <string.h>
 
 #define WIDTH 80
-#define HELP_COLUMN 26 /* where help texts start; a longer option has its text on the next line */
+#define HELP_COLUMN 26 /* column of help texts; after a longer option, the text starts on the next line */
 
 void common_options_join_choices(const char *const *choices, char *text, size_t size)
 {
@@ -21,8 +21,8 @@ void common_options_join_choices(const char *const *choices, char *text, size_t 
 }
 
 /*
- * Prints text between column indent and WIDTH, broken at blanks. The cursor is at column on entry
- * and at the start of a line afterwards.
+ * Prints text between column `indent` and WIDTH, broken at blanks. The cursor is at `column` on entry and at the start
+ * of a line on return.
  */
 static void print_wrapped(FILE *file, int column, int indent, const char *text)
 {
@@ -76,8 +76,8 @@ static void print_option(FILE *file, const struct common_option *option)
 }
 
 /*
- * A table starts with a heading of its own, or follows the one before under the same. hide: what is under headings of rare options;
- * whether there was one.
+ * Prints a table, which may start with a heading. hide: omit the options below headings marked rare. Returns whether
+ * options were omitted.
  */
 static bool print_table(FILE *file, const struct common_option *table, bool hide)
 {

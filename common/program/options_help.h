@@ -8,11 +8,14 @@
 
 #include "common/program/options.h"
 
-/* Usage, summary, the options of line's tables and of standard, and examples: 80 columns wide. all: rare options, too. */
+/*
+ * Prints usage, summary, the options of the line's tables and of `standard`, and examples, 80 columns wide. all: with
+ * rare options.
+ */
 void common_options_print_help(const struct common_command_line *line, const struct common_option *standard, bool all,
 			       FILE *file);
 
-/* "a, b or c" in text, of size bytes; cut when it does not fit. */
+/* Formats "a, b or c" into `text`, of `size` bytes; cuts a list that does not fit. */
 void common_options_join_choices(const char *const *choices, char *text, size_t size);
 
 #endif

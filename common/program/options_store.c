@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Stores the arguments of options: one function for each kind. */
+/* Stores the arguments of options: one function per kind. */
 #include "common/program/options_store.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 
 #include "common/error.h"
 
-/* A size or time as users write it, in the largest unit that gives a whole number; units are in ascending order. */
+/* Units for showing a size or time in the largest unit that gives a whole number. Units are in ascending order. */
 struct unit {
 	uint64_t factor;
 	const char *name;
@@ -52,7 +52,7 @@ static void store_number(const struct common_option *option, void *member, uint6
 	}
 }
 
-/* Stores a value within bounds. what is "a number" or "a size". */
+/* Stores a value within the option's bounds. what: "a number" or "a size". */
 static int store_bounded(const struct common_option *option, void *member, uint64_t value, const char *argument,
 			 const char *what, const struct unit *units)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads spans of time and sets of numbers. */
+/* Parses time spans and sets of numbers. */
 #include "common/program/selection.h"
 
 #include <stdlib.h>
@@ -56,7 +56,7 @@ int common_time_span_last(const char *text, struct common_time_span *span)
 	return common_parse_duration(text, &span->from.nanoseconds);
 }
 
-/* A bound in the trace's clock; times beyond what it can count are its first and its last. */
+/* Converts a bound to the trace's clock; values out of range become the first or the last time. */
 static uint64_t resolve(const struct common_time_bound *bound, uint64_t start, uint64_t end, uint64_t otherwise)
 {
 	if (!bound->given)
@@ -79,7 +79,7 @@ int common_time_span_resolve(const struct common_time_span *span, uint64_t start
 	if (!end && (span->from.from_end || span->to.from_end))
 		return common_fail(PTL_MISUSE, "--time: nothing in this trace has a time: it has no end to count from");
 	*first = resolve(&span->from, start, end, 0);
-	/* 0 is the time of what has none. */
+	/* Time 0 belongs to objects without a time, so a span never ends at 0. */
 	*last = resolve(&span->to, start, end, UINT64_MAX);
 	*last += !*last;
 	if (*first > *last)

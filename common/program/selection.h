@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which part of a trace a user means: spans of time and sets of numbers, as all programs take them. */
+/* The part of a trace that a user selects: time spans and sets of numbers, with the same syntax in all programs. */
 #ifndef COMMON_PROGRAM_SELECTION_H
 #define COMMON_PROGRAM_SELECTION_H
 
@@ -7,48 +7,57 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One end of A..B as written, before the trace's start is known. */
+/* One bound of A..B as written, before the trace's start is known. */
 struct common_time_bound {
 	bool given;
-	bool absolute;        /* "@..." : a time of the trace's clock */
-	uint64_t nanoseconds; /* else since the start of the trace */
-	bool from_end;        /* "-...": before the end of the trace instead */
+	bool absolute;        /* "@...": a time of the trace's clock */
+	uint64_t nanoseconds; /* relative to the start of the trace, unless absolute or from_end */
+	bool from_end;        /* "-...": before the end of the trace */
 };
 
 struct common_time_span {
 	struct common_time_bound from, to;
-	bool last; /* it was given as a duration before the end */
+	bool last; /* given as a duration before the end of the trace */
 };
 
 /*
- * Reads "A..B", "A..", "..B"; PTL_MISUSE, also where span was given as a duration before. Units: s (default), ms, us, ns; "@" before a bound: trace clock; "-": before
- * the end of the trace.
+ * Parses "A..B", "A.." or "..B". PTL_MISUSE, also if `span` already holds a duration before the end. Units: s
+ * (default), ms, us, ns. Before a bound, "@" means the trace's clock, and "-" means before the end of the trace.
  */
 int common_time_span_parse(const char *text, struct common_time_span *span);
-/* Reads a duration, "1ms": the span from that long before the end of the trace. PTL_MISUSE, also where span has bounds. */
+/*
+ * Parses a duration such as "1ms": the span of this length at the end of the trace. PTL_MISUSE, also if `span` already
+ * has bounds.
+ */
 int common_time_span_last(const char *text, struct common_time_span *span);
 /*
- * Turns the bounds into times of the clock, both inclusive, of a trace from start to end (0: not known); what is not
- * given is 0 and UINT64_MAX. What lies before the start when counted from the end is before all times. PTL_MISUSE where
- * the span ends before it begins, or is counted from an end that is not known.
+ * Converts the bounds to times of the clock, both inclusive, of a trace from start to end (0: unknown). Missing bounds
+ * become 0 and UINT64_MAX. A bound counted from the end that lies before the start becomes 0. PTL_MISUSE if the span
+ * ends before it begins, or is counted from an unknown end.
  */
 int common_time_span_resolve(const struct common_time_span *span, uint64_t start, uint64_t end, uint64_t *first,
 			     uint64_t *last);
-/* Whether it has a bound. */
+/* Whether the span has a bound. */
 bool common_time_span_given(const struct common_time_span *span);
 
-/* A set of numbers, given any number of times, each a comma list. Empty: all. Zero-initialised is empty. */
+/*
+ * A set of numbers, from any number of comma-separated lists. The empty set selects everything. A zero-initialised set
+ * is empty.
+ */
 struct common_id_set {
-	uint32_t *ids; /* owned, in the order given */
+	uint32_t *ids; /* owned, in order of addition */
 	size_t count;
 };
 
 void common_id_set_free(struct common_id_set *set);
-/* PTL_NO_MEMORY. */
+/* Adds a number. PTL_NO_MEMORY. */
 int common_id_set_add(struct common_id_set *set, uint32_t id);
-/* Adds "4711" or "4711,4712"; PTL_MISUSE says what was expected, PTL_NO_MEMORY. */
+/*
+ * Adds the numbers of a list such as "4711" or "4711,4712". PTL_MISUSE with a text that says what was expected;
+ * PTL_NO_MEMORY.
+ */
 int common_id_set_parse(struct common_id_set *set, const char *text);
-/* True for a member, and for everything when the set is empty. */
+/* Whether `id` is in the set, or the set is empty. */
 bool common_id_set_has(const struct common_id_set *set, uint32_t id);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers, sizes and durations as users write them. */
+/* Parses numbers, sizes and durations. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ static bool push_digit(uint64_t *value, unsigned base, unsigned digit)
 	return !__builtin_mul_overflow(*value, base, value) && !__builtin_add_overflow(*value, digit, value);
 }
 
-/* The digit's value, or base where c is none. */
+/* Returns the digit's value, or `base` if c is no digit. */
 static unsigned digit_of(char c, unsigned base)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -24,7 +24,7 @@ static unsigned digit_of(char c, unsigned base)
 	return found && (unsigned)(found - digits) < base ? (unsigned)(found - digits) : base;
 }
 
-/* What is wrong with text, of which nothing was taken behind `at`: a digit there was one too many. */
+/* Reports an invalid value. at: first character not consumed; a digit there means that the number exceeds 64 bits. */
 static int fail_value(const char *text, const char *at, const char *expected)
 {
 	const unsigned base = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
@@ -34,7 +34,10 @@ static int fail_value(const char *text, const char *at, const char *expected)
 	return common_fail(PTL_MISUSE, "'%s' is not a %s", text, expected);
 }
 
-/* Reads the digits at *text and moves past them; false for none, or, at the digit that is too much, for more than 64 bits. */
+/*
+ * Parses the digits at *text and advances *text. Returns false without a digit, or if the number exceeds 64 bits: then
+ * *text stays at the first digit too many.
+ */
 static bool take_digits(const char **text, unsigned base, uint64_t *value)
 {
 	const char *start = *text;
@@ -96,7 +99,7 @@ static const struct {
 	{"ns", 1},        {"m", 60000000000}, {"h", 3600000000000},
 };
 
-/* The unit's nanoseconds; 0 for an unknown one. */
+/* Returns the unit's nanoseconds; 0 for an unknown unit. */
 static uint64_t unit_of_time(const char *name)
 {
 	for (size_t i = 0; i < sizeof(units_of_time) / sizeof(units_of_time[0]); i++)
@@ -114,7 +117,7 @@ int common_parse_duration(const char *text, uint64_t *nanoseconds)
 		goto bad;
 	if (*at == '.') {
 		fraction_start = ++at;
-		/* Up to 18 digits, so that neither the fraction nor its scale passes 64 bits. */
+		/* At most 18 digits, so that neither the fraction nor its scale exceeds 64 bits. */
 		if (!take_digits(&at, 10, &fraction) || at - fraction_start > 18)
 			goto bad;
 		for (; fraction_start < at; fraction_start++)
@@ -125,7 +128,7 @@ int common_parse_duration(const char *text, uint64_t *nanoseconds)
 		goto bad;
 	if (__builtin_mul_overflow(whole, unit, &result))
 		return common_fail(PTL_MISUSE, "'%s' is too large: it has more than 64 bits of nanoseconds", text);
-	/* Parts of a nanosecond are dropped. */
+	/* Drops fractions of a nanosecond. */
 	fraction = (uint64_t)((unsigned __int128)fraction * unit / scale);
 	if (__builtin_add_overflow(result, fraction, &result))
 		return common_fail(PTL_MISUSE, "'%s' is too large: it has more than 64 bits of nanoseconds", text);

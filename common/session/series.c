@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names are made, taken apart, and looked for in their folder. */
+/* Makes, parses and lists the file names of a series. */
 #include "common/session/series.h"
 
 #include <ctype.h>
@@ -12,8 +12,8 @@
 #include "common/error.h"
 #include "common/vector.h"
 
-#define DIGITS 6      /* or more */
-#define DIGITS_MAX 19 /* fit into a number */
+#define DIGITS 6      /* least digits of a number */
+#define DIGITS_MAX 19 /* most digits that fit into 64 bits */
 
 char *common_series_path(const char *stem, uint64_t number, const char *suffix)
 {
@@ -45,7 +45,7 @@ bool common_series_parse(const char *path, uint64_t number, size_t *stem, size_t
 	return true;
 }
 
-/* 0: the file is none of them. */
+/* Returns the file's number in the series; 0 if the file is not in the series. */
 static uint64_t number_of(const char *file, const char *name, const char *suffix)
 {
 	const size_t before = strlen(name), size = strlen(file), behind = strlen(suffix);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sends one message to a session's socket, and takes one. */
+/* Sends a message to a session's socket and receives the answer. */
 #include "common/session/session_ask.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "common/error.h"
 #include "common/session/session_folder.h"
 
-#define LATE_TIME 10000 /* milliseconds, of a session that ends */
+#define LATE_TIME 10000 /* milliseconds to wait for the late answer of a session that ends */
 
 static int send_request(int connection, const struct ptl_bytes *request)
 {
@@ -86,7 +86,7 @@ int common_session_ask(int folder, const char *name, const struct common_session
 	return 0;
 }
 
-/* ---- answers that come later ------------------------------------------------------------------ */
+/* ---- later answers ----------------------------------------------------------------------------- */
 
 int common_session_request(int folder, const char *name, const struct common_session_wait *wait,
 			   struct ptl_bytes *request, int *connection)
@@ -118,7 +118,7 @@ static void take_descriptors(struct msghdr *message, struct common_session_answe
 			int fd;
 
 			memcpy(&fd, CMSG_DATA(part) + i * sizeof(fd), sizeof(fd));
-			/* The room for them is rounded up, and may be enough for one more. */
+			/* Control messages are rounded up in size and may hold one descriptor more. */
 			if (answer->descriptor_count < COMMON_SESSION_DESCRIPTORS_MAX)
 				answer->descriptors[answer->descriptor_count++] = fd;
 			else
@@ -141,7 +141,7 @@ static int receive(int connection, struct common_session_answer *answer)
 	if (!is_ready(connection, LATE_TIME))
 		return common_fail(PTL_SYSTEM, "the session does not answer");
 	got = recvmsg(connection, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	/* What it had not read yet when it went is an error. */
+	/* ECONNRESET: the session ended before it read the request. */
 	if (got < 0 && errno != ECONNRESET)
 		return common_fail_errno("the session does not answer");
 	if (got <= 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is asked of a named session, and answered (record/control/request.h). */
+/* Requests to a named session, and its answers (record/control/request.h). */
 #ifndef COMMON_SESSION_SESSION_ASK_H
 #define COMMON_SESSION_SESSION_ASK_H
 
@@ -9,32 +9,37 @@
 #include "common/bytes.h"
 #include "common/session/session_folder.h"
 
-#define COMMON_SESSION_DESCRIPTORS_MAX 8 /* with one answer */
+#define COMMON_SESSION_DESCRIPTORS_MAX 8 /* most descriptors with one answer */
 
 /*
- * Sends the request, which it frees; the answer without its first byte is *text, with a zero behind its *size bytes, at *memory, which
- * the caller frees. folder: of common_session_folder. PTL_NOT_FOUND: there is no such session; PTL_SYSTEM, also with why the
- * session refuses; PTL_NO_MEMORY; what wait returned. A recorder that is stopped, or hangs, is waited for until wait ends that.
+ * Sends the request, which this function frees, and waits for the answer. *text: the answer without its first byte,
+ * *size bytes and a zero byte; *memory: the block to be freed by the caller. folder: from common_session_folder. A
+ * recorder that is stopped or hangs is waited for until `wait` ends the wait.
+ * PTL_NOT_FOUND: no such session. PTL_SYSTEM: system error, or the session refuses (the text says why). PTL_NO_MEMORY.
+ * Any status returned by `wait`.
  */
 int common_session_ask(int folder, const char *name, const struct common_session_wait *wait, struct ptl_bytes *request,
 		       char **memory, const char **text, size_t *size);
 
-/* Sends the request, which it frees, for an answer that comes later, by *connection. As common_session_ask. */
+/*
+ * Sends the request, which this function frees, for an answer that comes later on *connection. Errors as
+ * common_session_ask.
+ */
 int common_session_request(int folder, const char *name, const struct common_session_wait *wait,
 			   struct ptl_bytes *request, int *connection);
 struct common_session_answer {
-	char *memory;     /* of the text */
-	const char *text; /* without the first byte of the message, and with a zero behind its size */
+	char *memory;     /* memory that holds the text */
+	const char *text; /* message without its first byte, followed by a zero byte */
 	size_t size;
-	bool refused;                                    /* the text says why */
-	int descriptors[COMMON_SESSION_DESCRIPTORS_MAX]; /* that came with it; -1: taken by who has it now */
+	bool refused;                                    /* whether the session refused; the text says why */
+	int descriptors[COMMON_SESSION_DESCRIPTORS_MAX]; /* received with the answer; -1: taken over by another owner */
 	size_t descriptor_count;
 };
-/* Whether common_session_await would not wait. */
+/* Whether an answer is ready, so that common_session_await would not wait. */
 bool common_session_is_answered(int connection);
 /*
- * Waits some seconds for that answer, which the caller frees. PTL_NOT_FOUND: the other side is gone and has not answered; PTL_SYSTEM: it
- * does not answer, or a signal came; PTL_NO_MEMORY. Without an answer there is nothing to free.
+ * Waits up to 10 seconds for the answer, which the caller frees. PTL_NOT_FOUND: the session ended without an answer.
+ * PTL_SYSTEM: no answer in time, or a signal came. PTL_NO_MEMORY. On failure, nothing needs to be freed.
  */
 int common_session_await(int connection, struct common_session_answer *answer);
 void common_session_answer_free(struct common_session_answer *answer);

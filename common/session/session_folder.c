@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the folder of sockets, and makes, finds and removes them. */
+/* Finds the folder of sockets; creates, finds and removes sockets. */
 #include "common/session/session_folder.h"
 
 #include <ctype.h>
@@ -33,7 +33,10 @@ static bool is_private(int fd, uid_t user)
 	       !(info.st_mode & (S_IRWXG | S_IRWXO));
 }
 
-/* The folder that holds ours, which must be the user's own; false: there is none. */
+/*
+ * Finds the user's runtime folder, the parent of the sockets' folder, which must belong to the user. Returns false if
+ * there is no such folder.
+ */
 static bool find_runtime(char *path, size_t size)
 {
 	const char *named = getenv("XDG_RUNTIME_DIR");
@@ -132,7 +135,7 @@ int common_session_list(int folder, int (*visit)(void *context, const char *name
 
 /* ---- sockets --------------------------------------------------------------------------------- */
 
-/* By way of the open folder: the path of a socket has room for 107 bytes. */
+/* Uses a path through the open folder, as a socket's path has room for only 107 bytes. */
 static void address_of(int folder, const char *name, struct sockaddr_un *address)
 {
 	char file[FILE_NAME_SIZE];
@@ -159,7 +162,9 @@ static void unlink_socket(int folder, const char *name)
 	(void)unlinkat(folder, file, 0);
 }
 
-/* The side that asks may wait for its answer. */
+/*
+ * Checks the peer of a new connection, and makes the connection blocking, so that the client can wait for the answer.
+ */
 static int take_connection(const char *name, int connection)
 {
 	if (!common_session_trusts(connection))
@@ -169,7 +174,7 @@ static int take_connection(const char *name, int connection)
 	return 0;
 }
 
-/* 0, PTL_NOT_FOUND: nobody listens; *busy: somebody does, and takes no connection now. */
+/* Connects without waiting. PTL_NOT_FOUND: no listener. *busy: the listener's backlog is full. */
 static int try_connect(int folder, const char *name, int *connection, bool *busy)
 {
 	struct sockaddr_un address;
@@ -195,7 +200,10 @@ static int try_connect(int folder, const char *name, int *connection, bool *busy
 	return common_fail_errno("cannot reach session %s", name);
 }
 
-/* Who makes or removes a socket has the lock, so that nobody's new one is taken for a dead one's. */
+/*
+ * Locks the folder. A process that creates or removes sockets holds the lock, so that a new socket is not mistaken for
+ * a dead session's socket.
+ */
 static int lock_folder(int folder)
 {
 	const int lock = openat(folder, LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
@@ -207,7 +215,7 @@ static int lock_folder(int folder)
 	return common_fail_errno("cannot lock the folder of sessions");
 }
 
-/* A socket that nobody listens on is removed. */
+/* Connects without waiting; removes a socket without a listener. */
 static int connect_once(int folder, const char *name, int *connection, bool *busy)
 {
 	int status = try_connect(folder, name, connection, busy);
@@ -257,7 +265,10 @@ int common_session_connect(int folder, const char *name, const struct common_ses
 	}
 }
 
-/* A name is free again as soon as its listener is closed: the socket may be another's by the time the folder is locked. */
+/*
+ * A name is free as soon as its listener is closed: a new session may own the socket when the folder is locked. So the
+ * socket is removed only if it has no listener.
+ */
 void common_session_end(int folder, const char *name, int listener)
 {
 	if (listener >= 0)

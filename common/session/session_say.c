@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages about sessions that are read while they go on. */
+/* Messages about running sessions. */
 #include "common/session/session_say.h"
 
 #include <inttypes.h>

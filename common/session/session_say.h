@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What programs that read a session while it goes on have to say of it. */
+/* Messages of programs that read a running session. */
 #ifndef COMMON_SESSION_SESSION_SAY_H
 #define COMMON_SESSION_SESSION_SAY_H
 
 #include <stdint.h>
 
-/* In a struct common_session_wait: says once, after a second, what is waited for. */
+/* For a struct common_session_wait: after one second, says once that the session does not answer. */
 void common_session_say_waiting(const char *name, uint64_t waited);
-/* So many events more were gone before they could be read. */
+/* Warns that `events` more events were lost before they could be read. */
 void common_session_say_missed(uint64_t events);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers as people read them. */
+/* Numbers formatted for human readers. */
 #ifndef COMMON_TEXT_COUNT_TEXT_H
 #define COMMON_TEXT_COUNT_TEXT_H
 
@@ -7,7 +7,7 @@
 
 #define COMMON_COUNT_TEXT 32
 
-/* With a comma between thousands, in every locale: "5,123,456"; returns text. */
+/* Formats a number with a comma between thousands, in every locale: "5,123,456". Returns `text`. */
 const char *common_count_text(uint64_t value, char text[COMMON_COUNT_TEXT]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* All numbers of two digits. */
+/* All two-digit numbers. */
 #include "common/text/digits.h"
 
 #define TEN(d) d, '0', d, '1', d, '2', d, '3', d, '4', d, '5', d, '6', d, '7', d, '8', d, '9'

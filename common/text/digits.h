@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Digits of numbers, for those who write many. */
+/* Fast formatting of numbers, for writers of many numbers. */
 #ifndef COMMON_TEXT_DIGITS_H
 #define COMMON_TEXT_DIGITS_H
 
@@ -7,10 +7,10 @@
 
 #define COMMON_DIGITS_MAX 20 /* of a 64-bit number */
 
-/* "000102...99" */
+/* The text "000102...99". */
 extern const char common_digit_pairs[200];
 
-/* Digits that end at end; returns where they start. */
+/* Writes the decimal digits of `value` so that they end before `end`. Returns their start. */
 static inline char *common_digits_before(char *end, uint64_t value)
 {
 	for (; value >= 100; value /= 100) {
@@ -28,7 +28,7 @@ static inline char *common_digits_before(char *end, uint64_t value)
 	return end;
 }
 
-/* The same in hexadecimal. */
+/* As common_digits_before, but in hexadecimal. */
 static inline char *common_hex_before(char *end, uint64_t value)
 {
 	do
@@ -37,7 +37,7 @@ static inline char *common_hex_before(char *end, uint64_t value)
 	return end;
 }
 
-/* The last six digits of a value, zeros among them. */
+/* Writes the last six digits of `value`, including leading zeros. */
 static inline char *common_six_digits_before(char *end, uint64_t value)
 {
 	for (int i = 0; i < 3; i++, value /= 100) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* GUIDs as text and bytes, and new ones. */
+/* GUIDs as text and bytes, and random GUIDs. */
 #include "common/text/guid.h"
 
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #define TEXT_LENGTH (PTL_GUID_TEXT_SIZE - 1)
 
-/* The bytes in the order in which the text form shows them. */
+/* Indexes of the bytes in the order of the text form. */
 static const uint8_t text_order[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
 
 static bool dash_before(size_t byte)
@@ -82,10 +82,10 @@ void common_guid_from_uuid(struct ptl_guid *guid, const uint8_t uuid[16])
 
 int common_guid_random(struct ptl_guid *guid)
 {
-	/* Up to 256 bytes are given whole or not at all. */
+	/* getrandom returns up to 256 bytes completely or not at all. */
 	if (getrandom(guid->bytes, sizeof(guid->bytes), 0) != (ssize_t)sizeof(guid->bytes))
 		return common_fail_errno("cannot get random bytes for a GUID");
-	/* RFC 4122: version 4 heads the third group, the variant heads the fourth. */
+	/* RFC 4122: version 4 is in the high bits of the third group, the variant in the high bits of the fourth. */
 	guid->bytes[7] = (uint8_t)((guid->bytes[7] & 0x0f) | 0x40);
 	guid->bytes[8] = (uint8_t)((guid->bytes[8] & 0x3f) | 0x80);
 	return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The GUID that .NET's EventSource gives to a name: the first 16 bytes of the SHA-1 of a namespace and
- * the name in upper case, UTF-16 with the high byte first; then the version is made 5 as in RFC 4122,
- * but the bytes are taken as a GUID lies in memory, and the variant is left as it comes.
+ * The GUID that .NET's EventSource derives from a name: the first 16 bytes of the SHA-1 of a namespace and the
+ * upper-case name in UTF-16, high byte first. The version is set to 5 as in RFC 4122. Deviating from RFC 4122, the
+ * bytes are used in the GUID's memory order, and the variant is left unchanged.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@
 static const uint8_t name_space[16] = {0x48, 0x2c, 0x2d, 0xb2, 0xc3, 0x90, 0x47, 0xc8,
 				       0x87, 0xf8, 0x1a, 0x15, 0xbf, 0xc1, 0x30, 0xfb};
 
-/* SHA-1 as in FIPS 180-4. It is an identity here, not a protection. */
+/* SHA-1 as in FIPS 180-4. Used for identity, not for security. */
 struct sha1 {
 	uint32_t state[5];
 	uint64_t size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes JSON (RFC 8259) piece by piece, with nothing kept but the nesting. */
+/* Writes JSON (RFC 8259) piece by piece. Keeps no state but the nesting. */
 #include "common/text/json.h"
 
 #include <assert.h>
@@ -55,14 +55,14 @@ static void write_text(FILE *file, const char *text, size_t size)
 			fwrite_unlocked(p + at, 1, length, file);
 			at += length;
 		} else {
-			fputs("\xef\xbf\xbd", file); /* U+FFFD, one for each bad byte */
+			fputs("\xef\xbf\xbd", file); /* one U+FFFD per invalid byte */
 			at++;
 		}
 	}
 	putc_unlocked('"', file);
 }
 
-/* The comma and the key that go before a value. */
+/* Writes the comma and the key before a value. */
 static void before_value(struct common_json *json, const char *key)
 {
 	if (json->comma[json->depth])
@@ -77,7 +77,7 @@ static void before_value(struct common_json *json, const char *key)
 static void open_nested(struct common_json *json, const char *key, char bracket)
 {
 	before_value(json, key);
-	assert(json->depth + 1 < COMMON_JSON_DEPTH); /* nesting is the program's, never the input's */
+	assert(json->depth + 1 < COMMON_JSON_DEPTH); /* nesting depends on the program only, never on the input */
 	json->comma[++json->depth] = false;
 	putc_unlocked(bracket, json->file);
 }
@@ -160,7 +160,7 @@ void common_json_double(struct common_json *json, const char *key, double value)
 		return;
 	}
 	before_value(json, key);
-	/* The shortest of the forms that read back as the same number. */
+	/* Uses the fewest digits that read back as the same number. */
 	for (int digits = 15; digits <= 17; digits++) {
 		double back;
 

@@ -10,7 +10,7 @@
 
 #define COMMON_JSON_DEPTH 32
 
-/* One document at a time; the caller's stream. Commas and nesting are kept by the writer. */
+/* Writer of one document at a time to the caller's stream. Keeps track of commas and nesting. */
 struct common_json {
 	FILE *file;
 	unsigned depth;
@@ -18,25 +18,25 @@ struct common_json {
 };
 
 void common_json_start(struct common_json *json, FILE *file);
-/* key is NULL inside an array and at the top. */
+/* key: NULL inside an array and at the top level. */
 void common_json_object(struct common_json *json, const char *key);
 void common_json_object_end(struct common_json *json);
 void common_json_array(struct common_json *json, const char *key);
 void common_json_array_end(struct common_json *json);
-/* Bytes that are not UTF-8 are written as U+FFFD: the output is always JSON. NULL is null. */
+/* Writes a string. Invalid UTF-8 becomes U+FFFD, so that the output is always valid JSON. A NULL text becomes null. */
 void common_json_string(struct common_json *json, const char *key, const char *text);
 void common_json_string_n(struct common_json *json, const char *key, const char *text, size_t size);
-/* What is JSON already. */
+/* Writes text that already is JSON. */
 void common_json_raw(struct common_json *json, const char *key, const char *text, size_t size);
 void common_json_u64(struct common_json *json, const char *key, uint64_t value);
 void common_json_i64(struct common_json *json, const char *key, int64_t value);
-/* NaN and infinities, which JSON lacks, are null. */
+/* NaN and infinities become null, as JSON lacks them. */
 void common_json_double(struct common_json *json, const char *key, double value);
 void common_json_bool(struct common_json *json, const char *key, bool value);
-/* An address as "0x..." text. */
+/* Writes an address as "0x..." text. */
 void common_json_hex(struct common_json *json, const char *key, uint64_t value);
 void common_json_null(struct common_json *json, const char *key);
-/* Ends a JSON Lines record: a newline at depth 0. */
+/* Ends a JSON Lines record: writes a newline at depth 0. */
 void common_json_line(struct common_json *json);
 
 #endif

@@ -12,7 +12,7 @@ static size_t least_of(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Levenshtein's distance, but that two neighbours that are swapped are one change. */
+/* Returns the Levenshtein distance, but counts a swap of neighbouring letters as one edit. */
 static size_t distance_of(const char *a, size_t a_length, const char *b, size_t b_length)
 {
 	size_t rows[3][WORD_MAX + 1];

@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which of the words that exist was meant by one that does not. */
+/* Finds the known word that a user most likely meant by an unknown word. */
 #ifndef COMMON_TEXT_NEAREST_H
 #define COMMON_TEXT_NEAREST_H
 
 #include <stddef.h>
 
-/* The best so far. Zero-initialised but for the word. */
+/* State of a search. Set `word`; zero-initialise the rest. */
 struct common_nearest {
-	const char *word; /* what the user wrote */
-	const char *best; /* the nearest one that is near enough; NULL: there is none */
-	size_t least;     /* how many letters it takes to make it of the other */
+	const char *word; /* word that the user wrote */
+	const char *best; /* nearest known word that is near enough; NULL: no known word is */
+	size_t least;     /* edits between `word` and `best` */
 	char question[64];
 };
 
 /*
- * Looks at one that exists, which has to live as long as the result is used. Near enough is one that takes at most
- * two letters added, removed, changed or swapped with the next one, and no more than half of the word; words beyond 32 letters never are.
+ * Compares a known word, which must outlive the use of the result. A word is near enough if at most two edits (a letter
+ * added, removed, changed or swapped with its neighbour), and no more than half of the letters, lead to the known word.
+ * Words of more than 32 letters never are.
  */
 void common_nearest_look(struct common_nearest *nearest, const char *known);
 
-/* " (did you mean 'BEST'?)", to go behind the word in a message; "" where none is near. It lives in *nearest. */
+/*
+ * Returns " (did you mean 'BEST'?)" to append to the word in a message; "" without a near word. The text is stored in
+ * *nearest.
+ */
 const char *common_nearest_question(struct common_nearest *nearest);
 
 #endif

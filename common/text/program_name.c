@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Holds patterns against the path of a program and the word that started it. */
+/* Matches patterns against a program's path and the first word of its command line. */
 #include "common/text/program_name.h"
 
 #include <fnmatch.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The names under which users look for a program. */
+/* Matches a program by the names that users know. */
 #ifndef COMMON_TEXT_PROGRAM_NAME_H
 #define COMMON_TEXT_PROGRAM_NAME_H
 
@@ -8,13 +8,13 @@
 #include "common/bytes.h"
 
 /*
- * Whether a program is meant by a glob pattern: by its path, or by the name that it was started by, which is the first
- * word of its command line and another one where a symbolic link leads to the program (cc, sh). A pattern without a
- * slash is held against the last component of each. Neither is NULL.
+ * Whether a program matches a glob pattern, by its path or by the first word of its command line, the name used to
+ * start the program. The two names differ if a symbolic link leads to the program (cc, sh). A pattern without a slash
+ * is matched against the last path component of each name. No argument may be NULL.
  */
 bool common_program_matches(const char *pattern, const char *path, const char *command_line);
 
-/* Appends the first word of a command line, quoted for a shell or in double quotes, and a zero byte. */
+/* Appends the first word of a command line, whose words are quoted for a shell or in double quotes, and a zero byte. */
 void common_first_word(struct ptl_bytes *out, const char *command_line);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shell quoting: single quotes only, which every shell reads alike. */
+/* Shell quoting by single quotes only, which all shells treat alike. */
 #include "common/text/quote.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-/* "=" is plain but at the start, where zsh takes "=ls" for the path of ls. */
+/* Whether no quotes are needed. "=" is plain except at the start, where zsh expands "=ls" to the path of ls. */
 static bool is_plain(const char *word, size_t length)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Command lines as one text that a shell reads back as the same words. */
+/* Command lines as one text that a shell splits into the same words. */
 #ifndef COMMON_TEXT_QUOTE_H
 #define COMMON_TEXT_QUOTE_H
 
@@ -8,15 +8,15 @@
 #include "common/bytes.h"
 
 /*
- * Appends word as a shell would have to be given it: unchanged if it is plain, else in single
- * quotes ('it'\''s'). No zero byte is added. A failed allocation is left in out->failed.
+ * Appends a word as a shell needs to read it: unchanged if plain, else in single quotes ('it'\''s'). Adds no zero byte.
+ * Without memory, sets out->failed.
  */
 void common_quote_word(struct ptl_bytes *out, const char *word);
 
-/* The same of length bytes, none of them zero, with no zero behind them. */
+/* As common_quote_word, for `length` bytes without a zero byte among or behind them. */
 void common_quote_word_n(struct ptl_bytes *out, const char *word, size_t length);
 
-/* Appends count words with a space between, and a zero byte behind the last. */
+/* Appends `count` words separated by spaces, and a zero byte at the end. */
 void common_quote_words(struct ptl_bytes *out, size_t count, const char *const *words);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Cuts text into rules. */
+/* Splits text into rules. */
 #include "common/text/rule_lines.h"
 
 #include <stdint.h>

@@ -4,7 +4,7 @@
 
 #include "common/text/text.h"
 
-#define HEAD 8u /* bytes: revision, number of parts, authority with its high byte first */
+#define HEAD 8u /* bytes: revision, number of parts, authority (high byte first) */
 #define PARTS_MAX 15u
 
 void common_sid_read(struct common_cursor *cursor, struct ptl_bytes *text)

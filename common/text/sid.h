@@ -5,7 +5,10 @@
 
 #include "common/bytes.h"
 
-/* Reads a SID and appends its text, "S-1-5-18"; a cursor that failed: there is none, and nothing is appended. */
+/*
+ * Reads a SID and appends its text, such as "S-1-5-18". Sets cursor->failed and appends nothing if the bytes are no
+ * SID.
+ */
 void common_sid_read(struct common_cursor *cursor, struct ptl_bytes *text);
 
 #endif

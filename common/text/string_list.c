@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lists of strings that belong to somebody else. */
+/* Lists of borrowed strings. */
 #include "common/text/string_list.h"
 
 #include <stdlib.h>

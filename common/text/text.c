@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Text made piece by piece in memory. No printf on the way of numbers and addresses: flow is long. */
+/* Builds text in memory. Numbers and addresses avoid printf for speed, as a flow listing is long. */
 #include "common/text/text.h"
 
 #include <inttypes.h>
@@ -28,14 +28,17 @@ void common_text_format(struct ptl_bytes *text, const char *format, ...)
 	common_text_add(text, words);
 }
 
-/* Drives the terminal, or what a reader sees: controls, line separators, marks that turn the direction. */
+/*
+ * Whether a character could control the terminal or mislead a reader: control characters, line separators, marks that
+ * change the writing direction.
+ */
 static bool is_control(uint32_t character)
 {
 	return character < 0x20 || (character >= 0x7f && character < 0xa0) ||
 	       (character >= 0x2028 && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
 }
 
-/* Bytes at text that may be shown as they are: a character's, or 0. */
+/* Returns the bytes of the character at `text` if it may be shown unchanged, else 0. */
 static size_t plain_length(const uint8_t *text, size_t size)
 {
 	uint32_t character;
@@ -198,7 +201,7 @@ void common_text_size(struct ptl_bytes *text, uint64_t bytes)
 		common_text_format(text, "%" PRIu64 " B", bytes);
 		return;
 	}
-	/* 1023.95 would be shown as 1024.0. */
+	/* At 1023.95, "%.1f" would print 1024.0. */
 	while (value >= 1023.95 && i + 1 < sizeof(units) / sizeof(units[0])) {
 		value /= 1024;
 		i++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* UTF-8 to UTF-16 and back; bytes that are no UTF-8 travel as lone low surrogates. */
+/* UTF-8 to UTF-16 and back; invalid bytes are represented as lone low surrogates. */
 #include "common/text/utf16.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #define HIGH_SURROGATE 0xd800u
 #define LOW_SURROGATE 0xdc00u
-#define BYTE_FIRST 0xdc80u /* the unit of byte 80 */
+#define BYTE_FIRST 0xdc80u /* unit that represents byte 0x80 */
 #define BYTE_LAST 0xdcffu
 
 void common_write_utf16(struct ptl_bytes *out, const char *text)

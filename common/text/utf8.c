@@ -2,7 +2,7 @@
 /* Single characters of UTF-8. */
 #include "common/text/utf8.h"
 
-/* Bytes of a sequence by its first one; 0: none begins so. */
+/* Returns the length of a sequence by its first byte; 0 for an invalid first byte. */
 static size_t length_of(uint8_t first)
 {
 	if (first < 0x80)
@@ -47,7 +47,7 @@ size_t common_utf8_fit(const void *text, size_t size, size_t max)
 
 	if (size <= max)
 		return size;
-	/* A character has up to three bytes behind its first; where there are more, it is no UTF-8. */
+	/* A character has at most three bytes after the first; a longer run of continuation bytes is invalid UTF-8. */
 	while (fit && max - fit < 3 && (bytes[fit] & 0xc0) == 0x80)
 		fit--;
 	return (bytes[fit] & 0xc0) == 0x80 ? max : fit;

@@ -9,21 +9,21 @@
 #include "common/bytes.h"
 
 /*
- * Decodes the character that text, of size bytes, begins with. Returns its bytes (1 to 4); 0 for what is no
- * UTF-8 (overlong forms, surrogates, numbers past U+10FFFF, a cut sequence) and for size 0.
+ * Decodes the first character of `text`, of `size` bytes. Returns its length (1 to 4 bytes); 0 for invalid UTF-8
+ * (overlong forms, surrogates, numbers above U+10FFFF, a cut sequence) and for size 0.
  */
 size_t common_utf8_read(const uint8_t *text, size_t size, uint32_t *character);
 
 /*
- * Appends a character. Surrogates are written as if they were characters (generalised UTF-8), numbers past
- * U+10FFFF as U+FFFD. A failed allocation is left in out->failed.
+ * Appends a character. Surrogates are written like characters (generalised UTF-8), and numbers above U+10FFFF as
+ * U+FFFD. Without memory, sets out->failed.
  */
 void common_utf8_write(struct ptl_bytes *out, uint32_t character);
 
-/* How many of a text's size bytes fit into max without a character that is cut. */
+/* Returns how many of a text's `size` bytes fit into `max` bytes without cutting a character. */
 size_t common_utf8_fit(const void *text, size_t size, size_t max);
 
-/* Columns that a character takes on a terminal: 0, 1 or 2. A control counts as 1. */
+/* Returns the terminal columns of a character: 0, 1 or 2. A control character counts as 1. */
 unsigned common_utf8_width(uint32_t character);
 
 #endif

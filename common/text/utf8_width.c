@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How wide characters are on a terminal, by Unicode 16: two columns for those of East Asian Width W and F, none for marks
- * (Mn, Me), formats (Cf but the soft hyphen) and the middle and last letters of Hangul. wcwidth(3) says the same in a
- * locale of UTF-8 alone. Ranges include what is not assigned between two that are alike.
+ * Widths of characters on a terminal, by Unicode 16. Two columns: East Asian Width W and F. No column: marks (Mn, Me),
+ * format characters (Cf, except the soft hyphen), and the middle and last letters of Hangul. wcwidth(3) gives the same
+ * widths, but only in a UTF-8 locale. Unassigned characters between two similar ranges are included in a range.
  */
 #include "common/text/utf8.h"
 

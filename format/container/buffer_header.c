@@ -3,7 +3,7 @@
 #include "common/bytes.h"
 #include "format/container/layout.h"
 
-#define CHECKED_SIZE 96 /* bytes that the header checksum covers */
+#define CHECKED_SIZE 96 /* bytes covered by the header checksum */
 
 static const uint8_t magic[4] = {'P', 'T', 'L', 'B'};
 

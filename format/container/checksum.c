@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The one checksum of the trace file. */
+/* The checksum of the trace file. */
 #include <xxhash.h>
 
 #include "format/container/layout.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* zstd for payloads: one frame a buffer, cut into blocks where the bytes change their nature. */
+/* zstd for payloads: one frame per buffer, with block borders where the byte statistics change. */
 #include "format/container/codec.h"
 
 #include <stdlib.h>
@@ -25,8 +25,8 @@ struct format_compressor *format_compressor_new(int level)
 		return NULL;
 	compressor->context = ZSTD_createCCtx();
 	/*
-	 * The buffer has a checksum of its own: zstd's would be there twice. The size of the content is there, as zstd does by
-	 * default, so that who copies the buffer can hold it against the header's without decompressing it.
+	 * No zstd checksum, as a buffer has its own checksum. The frame includes the content size (zstd's default), so
+	 * that copying a buffer can verify the size in the buffer header without decompression.
 	 */
 	if (!compressor->context ||
 	    ZSTD_isError(ZSTD_CCtx_setParameter(compressor->context, ZSTD_c_compressionLevel, level))) {
@@ -73,7 +73,7 @@ int format_compress(struct format_compressor *compressor, const uint8_t *data, s
 
 	if (!place)
 		return common_fail_memory("a compressed buffer", size);
-	/* Whatever zstd cannot do, and whatever does not fit the raw size, is stored as it is. */
+	/* Data that zstd fails on, or that does not shrink, is stored unchanged. */
 	if (size && compress_parts(compressor->context, data, size, splits, split_count, &output) == 0) {
 		*codec = FORMAT_CODEC_ZSTD;
 		out->size = before + output.pos;
@@ -119,7 +119,7 @@ int format_frame_check(const uint8_t *data, size_t size, size_t raw_size, bool *
 		if (content == ZSTD_CONTENTSIZE_ERROR || ZSTD_isError(frame))
 			return common_fail(PTL_CORRUPT, "decompression fails: there is no whole frame of zstd");
 		*known &= content != ZSTD_CONTENTSIZE_UNKNOWN;
-		/* No more than raw_size, so that sums do not overflow. */
+		/* `all` stays at most raw_size, so the sum cannot overflow. */
 		if (*known && content > raw_size - all)
 			return common_fail(PTL_CORRUPT, "decompression gives more than %zu bytes", raw_size);
 		all += *known ? content : 0;

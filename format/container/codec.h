@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Compression and decompression of one payload, with contexts that are kept for the next one. */
+/* Compresses and decompresses payloads, with reusable contexts. */
 #ifndef FORMAT_CONTAINER_CODEC_H
 #define FORMAT_CONTAINER_CODEC_H
 
@@ -11,15 +11,13 @@ struct ptl_bytes;
 struct format_compressor;
 struct format_decompressor;
 
-/*
- * NULL without memory, or for a level that zstd does not have. Not for several threads at a time.
- */
+/* Returns NULL without memory, or if zstd does not support the level. A compressor is for one thread at a time. */
 struct format_compressor *format_compressor_new(int level);
 void format_compressor_free(struct format_compressor *compressor);
 /*
- * Appends data to out, compressed if that makes it smaller, else as it is; *codec says which.
- * splits (ascending offsets into data, may be NULL) are places where the statistics of the bytes
- * change: each part gets its own entropy table. PTL_NO_MEMORY.
+ * Appends `data` to `out`, compressed if compression makes the data smaller, else unchanged. *codec: the codec used.
+ * splits: ascending offsets into `data` at which byte statistics change (may be NULL); each part gets its own entropy
+ * table. PTL_NO_MEMORY.
  */
 int format_compress(struct format_compressor *compressor, const uint8_t *data, size_t size, const size_t *splits,
 		    size_t split_count, struct ptl_bytes *out, uint8_t *codec);
@@ -27,11 +25,11 @@ int format_compress(struct format_compressor *compressor, const uint8_t *data, s
 struct format_decompressor *format_decompressor_new(void);
 void format_decompressor_free(struct format_decompressor *decompressor);
 /*
- * Whether compressed data may become raw_size bytes, by what its frames say of their sizes (RFC 8878, 3.1.1.1.4) without
- * decompressing them: PTL_CORRUPT. *known: all say it.
+ * Checks, by the content sizes in the frame headers (RFC 8878, 3.1.1.1.4) and without decompression, that compressed
+ * data can yield raw_size bytes: else PTL_CORRUPT. *known: all frames state their size.
  */
 int format_frame_check(const uint8_t *data, size_t size, size_t raw_size, bool *known);
-/* Fills exactly raw_size bytes of out, or fails with PTL_CORRUPT. */
+/* Decompresses exactly raw_size bytes to `out`; else PTL_CORRUPT. */
 int format_decompress(struct format_decompressor *decompressor, const uint8_t *data, size_t size, uint8_t *out,
 		      size_t raw_size);
 

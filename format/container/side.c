@@ -10,9 +10,12 @@
 #include "common/vector.h"
 
 #define CHECKSUM_SIZE 8
-#define PSB_SPACING 16 /* bytes of a PSB packet: two cannot start closer */
+#define PSB_SPACING 16 /* bytes of a PSB packet, hence the least distance of two PSBs */
 
-/* Moves the item's bytes behind its type and length, which are known only when it is complete. */
+/*
+ * Appends the item's type, its length, and its bytes, and frees the bytes. The length is known only when the item is
+ * complete.
+ */
 static void append_item(struct ptl_bytes *out, enum format_side_item type, struct ptl_bytes *body)
 {
 	common_write_varint(out, type);
@@ -57,8 +60,8 @@ void format_side_finish(struct ptl_bytes *out, size_t start)
 }
 
 struct psb_state {
-	struct ptl_psb last; /* what the next difference adds to */
-	bool have;           /* a PSB came before, at offset `before` */
+	struct ptl_psb last; /* base of the next differences */
+	bool have;           /* an earlier PSB exists, at offset `before` */
 	uint64_t before;
 };
 

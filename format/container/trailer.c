@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Encoder and decoder of the trailer, which leads to the index (docs/format.md 8). */
+/* Encoder and decoder of the trailer, which locates the index (docs/format.md 8). */
 #include "common/bytes.h"
 #include "format/container/layout.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* EventHeader events: header, extensions, and the descriptions that have been met. */
+/* EventHeader events: header, extensions, and the descriptions seen so far. */
 #include <ptl/event_header.h>
 
 #include <stdlib.h>
@@ -15,20 +15,20 @@
 #define HEADER_SIZE 8
 #define FLAG_LITTLE_ENDIAN 2u
 #define FLAG_EXTENSION 4u
-#define FLAGS_KNOWN 7u /* 1: pointers have 64 bits */
+#define FLAGS_KNOWN 7u /* flag 1: pointers have 64 bits */
 #define EXTENSION_DESCRIPTION 1u
 #define EXTENSION_ACTIVITY 2u
 #define EXTENSION_MASK 0x7fffu
 #define EXTENSION_CHAIN 0x8000u
-#define EXTENSIONS_MAX 64 /* that are carried along */
-#define OWN_ID 0x8000u    /* ids from here on are given to events without one */
+#define EXTENSIONS_MAX 64 /* most extensions kept per event */
+#define OWN_ID 0x8000u    /* first id given to events without an id */
 
 struct provider {
 	char *name;
 	struct ptl_guid guid;
 };
 
-/* A description, as one kind of event has it. */
+/* A known description: one kind of event. */
 struct known {
 	struct ptl_schema schema;
 	struct format_header_plan plan;
@@ -42,10 +42,10 @@ struct ptl_event_headers {
 	struct known **known;
 	size_t known_count;
 	struct common_byte_map by_description; /* key: see description_key */
-	struct common_byte_map by_identity;    /* key: see identity_key; of all schemas that were given */
+	struct common_byte_map by_identity;    /* key: see identity_key; identities of all assigned schemas */
 	struct ptl_bytes key;
 	size_t alignment; /* see ptl_event_headers_alignment */
-	/* Of the last event: */
+	/* Data of the last event: */
 	struct ptl_bytes payload;
 	struct ptl_extended extended[EXTENSIONS_MAX + 1];
 };
@@ -84,7 +84,7 @@ void ptl_event_headers_free(struct ptl_event_headers *headers)
 	free(headers);
 }
 
-/* ---- one event's bytes ----------------------------------------------------------------------------- */
+/* ---- parsing an event ------------------------------------------------------------------------------ */
 
 struct parsed {
 	struct ptl_tracepoint_name name;
@@ -152,7 +152,7 @@ static int take_extensions(struct ptl_event_headers *headers, struct common_curs
 	return status;
 }
 
-/* Fills event as far as it is well formed. */
+/* Parses an event. On failure, `event` has the valid parts. */
 static int parse(struct ptl_event_headers *headers, const char *tracepoint, const uint8_t *bytes, size_t size,
 		 struct parsed *event)
 {
@@ -189,7 +189,7 @@ static int parse(struct ptl_event_headers *headers, const char *tracepoint, cons
 	return 0;
 }
 
-/* ---- what is known --------------------------------------------------------------------------------- */
+/* ---- known providers and descriptions -------------------------------------------------------------- */
 
 static int find_provider(struct ptl_event_headers *headers, const char *name, struct provider **provider)
 {
@@ -216,7 +216,7 @@ static int find_provider(struct ptl_event_headers *headers, const char *name, st
 	return 0;
 }
 
-/* Provider, then all that makes a kind of event. False without memory. */
+/* Sets headers->key to the provider and all properties that distinguish kinds of events. False without memory. */
 static bool description_key(struct ptl_event_headers *headers, const struct ptl_guid *provider,
 			    const struct parsed *event)
 {
@@ -246,8 +246,8 @@ static void identity_key(const struct ptl_schema *schema, uint8_t key[IDENTITY_S
 }
 
 /*
- * Gives the schema the identity of its event, or one of a hash where that has none or another schema has it: a file
- * could hold one of the two only.
+ * Gives the schema its event's identity. If the event has no id, or another schema has the identity, derives an
+ * identity from a hash, since a file can hold only one schema of an identity.
  */
 static int set_identity(struct ptl_event_headers *headers, struct ptl_schema *schema, size_t number)
 {
@@ -304,7 +304,7 @@ static struct known *new_known(const struct provider *provider, const struct par
 	return known;
 }
 
-/* The key is that of the description. */
+/* Adds a description. headers->key must be the description's key. */
 static int add_known(struct ptl_event_headers *headers, const struct provider *provider, const struct parsed *event,
 		     struct known **made)
 {

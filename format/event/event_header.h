@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The parts of the EventHeader decoder: a description becomes a schema and a plan, a plan rewrites payloads. */
+/* Parts of the EventHeader decoder: a description is converted to a schema and a plan; the plan converts payloads. */
 #ifndef FORMAT_EVENT_EVENT_HEADER_H
 #define FORMAT_EVENT_EVENT_HEADER_H
 
@@ -7,24 +7,24 @@
 
 #include "common/bytes.h"
 
-/* What is done with a value; the plan's entries and the schema's fields have the same numbers. */
+/* Conversion of a value. The plan's steps and the schema's fields have the same indexes. */
 enum format_header_action {
-	FORMAT_HEADER_COPY,    /* `unit` bytes as they are */
+	FORMAT_HEADER_COPY,    /* copies `unit` bytes */
 	FORMAT_HEADER_NUMBER,  /* `unit` bytes as a number */
-	FORMAT_HEADER_BOOL16,  /* widened to 32 bits */
-	FORMAT_HEADER_SECONDS, /* `unit` bytes, signed; to nanoseconds */
+	FORMAT_HEADER_BOOL16,  /* 16-bit boolean, widened to 32 bits */
+	FORMAT_HEADER_SECONDS, /* `unit` bytes of signed seconds, converted to nanoseconds */
 	FORMAT_HEADER_UUID,
-	FORMAT_HEADER_ZERO_ENDED, /* characters of `unit` bytes up to a zero one */
-	FORMAT_HEADER_COUNTED,    /* a 16-bit count, and so many characters of `unit` bytes */
+	FORMAT_HEADER_ZERO_ENDED, /* characters of `unit` bytes, up to a zero character */
+	FORMAT_HEADER_COUNTED,    /* a 16-bit count, followed by `count` characters of `unit` bytes */
 	FORMAT_HEADER_STRUCT,
-	FORMAT_HEADER_REST, /* all that is left */
+	FORMAT_HEADER_REST, /* all remaining bytes */
 };
 
 struct format_header_step {
 	uint8_t action; /* enum format_header_action */
 	uint8_t unit;
-	bool has_mark; /* a byte order mark may come first */
-	bool as_bytes; /* characters are shown as bytes */
+	bool has_mark; /* the text may begin with a byte order mark */
+	bool as_bytes; /* the characters are shown as bytes */
 };
 
 struct format_header_plan {
@@ -33,19 +33,18 @@ struct format_header_plan {
 };
 
 /*
- * Reads a description (the metadata extension): event name and fields go into schema, which owns them then, steps into
- * plan. PTL_CORRUPT, PTL_NO_MEMORY: nothing is owned.
+ * Decodes a description (the metadata extension). Event name and fields go into `schema`, which then owns them, and
+ * steps into `plan`. PTL_CORRUPT, PTL_NO_MEMORY: nothing needs to be freed.
  */
 int format_header_describe(const uint8_t *data, size_t size, bool big_endian, struct ptl_schema *schema,
 			   struct format_header_plan *plan);
-/* Frees what format_header_describe made. */
+/* Frees the results of format_header_describe. */
 void format_header_forget(struct ptl_schema *schema, struct format_header_plan *plan);
 
 /*
- * Appends a payload as the schema has it; bytes behind the last field as they are, if they are at least
- * `alignment`. PTL_TRUNCATED where it ends within
- * a field (what was before it has been appended), PTL_UNSUPPORTED where a field cannot be put into the schema's form
- * (it is too long), PTL_NO_MEMORY.
+ * Converts a payload to the schema's layout and appends the result. Copies trailing bytes unchanged if there are at
+ * least `alignment`. PTL_TRUNCATED: the payload ends within a field, and the preceding fields were appended.
+ * PTL_UNSUPPORTED: a field is too long for the schema's layout. PTL_NO_MEMORY.
  */
 int format_header_rewrite(const struct ptl_schema *schema, const struct format_header_plan *plan, const uint8_t *data,
 			  size_t size, size_t alignment, struct ptl_bytes *out);

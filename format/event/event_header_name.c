@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of EventHeader's tracepoints. */
+/* Names of EventHeader tracepoints. */
 #include <string.h>
 
 #include <ptl/event_header.h>
 
-/* Moves past lower-case hexadecimal digits; false for none, or a number past max. */
+/* Parses lower-case hexadecimal digits. Returns false without a digit, or if the number exceeds `max`. */
 static bool take_hex(const char **at, uint64_t max, uint64_t *value)
 {
 	const char *start = *at;
@@ -18,7 +18,7 @@ static bool take_hex(const char **at, uint64_t max, uint64_t *value)
 	return *at > start;
 }
 
-/* Capital letters, each with digits and small letters behind it. */
+/* Whether the text consists of capital letters, each followed by digits and small letters. */
 static bool are_options(const char *text)
 {
 	bool begun = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* EventHeader's payloads, rewritten as schemas describe them. */
+/* Converts EventHeader payloads to the layout of their schemas. */
 #include "common/error.h"
 #include "common/text/guid.h"
 #include "common/text/utf8.h"
@@ -18,7 +18,7 @@ struct rewriting {
 
 /* ---- numbers --------------------------------------------------------------------------------------- */
 
-/* A number of `unit` bytes in the event's byte order; 0 past the end. */
+/* Reads a number of `unit` bytes in the event's byte order; 0 past the end. */
 static uint64_t take_number(struct rewriting *work, unsigned unit)
 {
 	const uint8_t *bytes = common_read_bytes(&work->in, unit);
@@ -27,7 +27,7 @@ static uint64_t take_number(struct rewriting *work, unsigned unit)
 	return work->plan->big_endian ? __builtin_bswap64(value) >> (64 - 8 * unit) : value;
 }
 
-/* Saturates: a time beyond the year 2262 becomes the last one. */
+/* Converts seconds to nanoseconds. Saturates: a time beyond the year 2262 becomes the last time. */
 static void take_seconds(struct rewriting *work, unsigned unit)
 {
 	const uint64_t bits = take_number(work, unit);
@@ -62,7 +62,7 @@ static uint32_t load_unit(const uint8_t *at, unsigned unit, bool big_endian)
 	return unit == 2 ? __builtin_bswap16((uint16_t)value) : __builtin_bswap32(value);
 }
 
-/* Leaves out a byte order mark, and follows it. */
+/* Skips a byte order mark, if any. Returns the byte order of the following text: big-endian or not. */
 static bool take_mark(const uint8_t **text, size_t *count, unsigned unit, bool big_endian)
 {
 	uint32_t first;
@@ -82,7 +82,7 @@ static bool take_mark(const uint8_t **text, size_t *count, unsigned unit, bool b
 	return first == 0xfeff ? big_endian : !big_endian;
 }
 
-/* count characters of `unit` bytes in the form of the schema's type: as they are, or UTF-32 as UTF-8. */
+/* Writes `count` characters of `unit` bytes in the schema's form: unchanged, or UTF-32 converted to UTF-8. */
 static void write_characters(struct rewriting *work, const struct format_header_step *step, const uint8_t *text,
 			     size_t count)
 {
@@ -105,7 +105,7 @@ static void write_characters(struct rewriting *work, const struct format_header_
 	}
 }
 
-/* Writes the count of what has been written behind its place at start. */
+/* Stores at `start` the count of the characters written after the count's place. */
 static void set_count(struct rewriting *work, size_t start, size_t unit)
 {
 	const size_t count = work->out->failed ? 0 : (work->out->size - start - 2) / unit;
@@ -168,7 +168,7 @@ static void take_bytes(struct rewriting *work, size_t size)
 		common_write_bytes(work->out, bytes, size);
 }
 
-/* A number into so many bytes. */
+/* Reads a number of `unit` bytes and writes it in `size` bytes. */
 static void put_number(struct rewriting *work, unsigned unit, unsigned size)
 {
 	const uint64_t value = take_number(work, unit);
@@ -210,7 +210,7 @@ static void take_value(struct rewriting *work, size_t number)
 	}
 }
 
-/* False at the end of the payload, or where the rewritten one would be too long. */
+/* Whether conversion can continue: false at the end of the payload, or if the converted payload is too long. */
 static bool goes_on(struct rewriting *work)
 {
 	if (!work->status && work->out->size > PTL_PAYLOAD_MAX)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* EventHeader's descriptions: names, encodings and formats become fields and steps. */
+/* Converts EventHeader descriptions: names, encodings and formats become fields and steps. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "format/container/layout.h"
 #include "common/vector.h"
 
-/* Encodings; in the same byte are three flags. */
+/* Encodings, in the low bits of a byte with three flags. */
 enum encoding {
 	ENCODING_STRUCT = 1,
 	ENCODING_VALUE8,
@@ -25,9 +25,9 @@ enum encoding {
 	ENCODING_BINARY,
 };
 #define ENCODING_MASK 0x1fu
-#define ENCODING_FIXED 0x20u   /* array; the count is in the description */
-#define ENCODING_COUNTED 0x40u /* array; the count is in the payload */
-#define ENCODING_CHAIN 0x80u   /* a format follows */
+#define ENCODING_FIXED 0x20u   /* array with its count in the description */
+#define ENCODING_COUNTED 0x40u /* array with its count in the payload */
+#define ENCODING_CHAIN 0x80u   /* a format byte follows */
 
 enum format {
 	FORMAT_DEFAULT,
@@ -61,10 +61,10 @@ struct description {
 	struct ptl_field *fields;
 	struct format_header_step *steps;
 	size_t count;
-	bool has_unknown; /* an encoding without a known size: nothing behind it can be found */
+	bool has_unknown; /* an encoding of unknown size was found, so later fields cannot be located */
 };
 
-/* ---- what a value becomes -------------------------------------------------------------------------- */
+/* ---- types of values ------------------------------------------------------------------------------- */
 
 static void choose(struct ptl_field *field, struct format_header_step *step, uint8_t type, uint8_t format,
 		   enum format_header_action action, unsigned unit)
@@ -80,7 +80,7 @@ static void choose_bytes(struct ptl_field *field, struct format_header_step *ste
 	field->length = size;
 }
 
-/* The type of a number of 1, 2, 4 or 8 bytes. */
+/* Returns the type of a number of 1, 2, 4 or 8 bytes. */
 static uint8_t number_type(unsigned size, bool is_signed)
 {
 	const uint8_t type = size == 1   ? PTL_TYPE_U8
@@ -97,7 +97,7 @@ static void choose_number(struct ptl_field *field, struct format_header_step *st
 	choose(field, step, number_type(size, is_signed), format, FORMAT_HEADER_NUMBER, size);
 }
 
-/* Formats that not every size has; false: this size does not have it. */
+/* Handles formats that only some sizes support. Returns false if this size does not support the format. */
 static bool choose_special(struct ptl_field *field, struct format_header_step *step, unsigned size, unsigned format)
 {
 	if (format == FORMAT_TIME && size >= 4)
@@ -145,7 +145,7 @@ static void choose_value128(struct ptl_field *field, struct format_header_step *
 		choose_bytes(field, step, 0, 16);
 }
 
-/* How the author wants characters to be seen. */
+/* Returns the display format of characters. */
 static uint8_t text_format(unsigned format, unsigned unit)
 {
 	if (format == FORMAT_STRING8 && unit == 1)
@@ -168,7 +168,7 @@ static void choose_text(struct ptl_field *field, struct format_header_step *step
 		field->type = PTL_TYPE_BYTES_COUNTED;
 }
 
-/* Counted bytes, which formats may yet make something else. */
+/* Counted bytes, unless the format gives another type. */
 static void choose_binary(struct ptl_field *field, struct format_header_step *step, unsigned format)
 {
 	const bool is_text = format >= FORMAT_STRING8 && format <= FORMAT_JSON;
@@ -192,7 +192,7 @@ static uint16_t take16(struct description *description)
 	return description->big_endian ? __builtin_bswap16(value) : value;
 }
 
-/* A name up to its zero byte, without the attributes behind it; the caller frees it. */
+/* Reads a name up to its zero byte, and drops the attributes after ";". The caller frees the name. */
 static int take_name(struct description *description, const char **name)
 {
 	struct common_cursor *in = &description->in;
@@ -206,7 +206,7 @@ static int take_name(struct description *description, const char **name)
 	return *name ? 0 : common_fail_memory("a name", length);
 }
 
-/* Room for a field more. */
+/* Appends an empty field and step. */
 static int add_field(struct description *description)
 {
 	const size_t count = description->count;
@@ -222,7 +222,7 @@ static int add_field(struct description *description)
 	return 0;
 }
 
-/* The array's length, which lies behind format and tag. */
+/* Reads the array's length, which follows format and tag. */
 static int take_array(struct description *description, unsigned flags, struct ptl_field *field)
 {
 	if ((flags & ENCODING_FIXED) && (flags & ENCODING_COUNTED))
@@ -250,7 +250,7 @@ static int take_members(struct description *description, size_t number, unsigned
 	description->steps[number].action = FORMAT_HEADER_STRUCT;
 	description->fields[number].type = PTL_TYPE_STRUCT;
 	status = take_fields(description, members, depth + 1);
-	/* Elements that take no bytes would let a small payload have any number of them. */
+	/* An array of elements without bytes would let a small payload have any number of elements. */
 	if (!status && description->count == first)
 		status = fail("a structure has no members");
 	description->fields[number].length = (uint32_t)(description->count - first);
@@ -304,7 +304,7 @@ static void drop_from(struct description *description, size_t first)
 	description->count = first;
 }
 
-/* The field at the top that an unknown encoding is in takes all the rest. */
+/* Makes the top-level field with the unknown encoding take all remaining bytes. */
 static void make_rest(struct description *description, size_t number)
 {
 	struct ptl_field *field = &description->fields[number];
@@ -314,7 +314,7 @@ static void make_rest(struct description *description, size_t number)
 	description->steps[number] = (struct format_header_step){.action = FORMAT_HEADER_REST};
 }
 
-/* Up to limit fields (their members not counted), or to the end of the description. */
+/* Reads up to `limit` fields (not counting their members), or to the end of the description. */
 static int take_fields(struct description *description, size_t limit, unsigned depth)
 {
 	for (size_t i = 0; i < limit && common_cursor_left(&description->in) && !description->has_unknown; i++) {

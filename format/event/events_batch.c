@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Collects events, to be encoded together. */
+/* Collects events for encoding together. */
 #include <stdlib.h>
 
 #include "common/error.h"
@@ -8,7 +8,7 @@
 #include "format/event/events_internal.h"
 
 /*
- * The number of key in map, which is the next free one, with room for it in *array, if it is new; UINT32_MAX without
+ * Returns the index of `key` in `map`. A new key gets the next index, and *array gets room for it. UINT32_MAX without
  * memory.
  */
 static uint32_t intern(struct common_byte_map *map, const void *key, size_t size, size_t count, void *array,
@@ -23,7 +23,7 @@ static uint32_t intern(struct common_byte_map *map, const void *key, size_t size
 	return (uint32_t)count;
 }
 
-/* Cheap, and predictable: what all goes to one place costs a look into the map, no more. */
+/* Cheap and predictable hash. A collision costs only a look-up in the map. */
 static unsigned mix(uint64_t bits, unsigned places)
 {
 	return (unsigned)(common_hash_mix(bits) >> 32) % places;
@@ -46,7 +46,7 @@ static bool same_descriptor(const struct ptl_descriptor *a, const struct ptl_des
 	       memcmp(&a->provider, &b->provider, sizeof(a->provider)) == 0;
 }
 
-/* Without the padding that a structure may have. */
+/* Bytes of a key, without a structure's padding. */
 #define DESCRIPTOR_KEY_SIZE 32
 static void descriptor_key(const struct ptl_descriptor *descriptor, uint8_t key[DESCRIPTOR_KEY_SIZE])
 {
@@ -134,9 +134,7 @@ static int check(const struct ptl_event *event)
 	return 0;
 }
 
-/*
- * The numbers of the activities are found first: after them nothing can fail but the vector itself.
- */
+/* Appends an event's extra data. Interns the activities first: afterwards only appending can fail. */
 static int add_extra(struct format_event_batch *batch, const struct ptl_event *event)
 {
 	const size_t before = batch->extras.size;
@@ -169,7 +167,7 @@ static int add_extra(struct format_event_batch *batch, const struct ptl_event *e
 	return 0;
 }
 
-/* With room for a little more than came the last time: growing copies all that is there. */
+/* Allocates room for slightly more events than in the preceding batch, since growing copies all data. */
 static bool begin(struct format_event_batch *batch)
 {
 	const size_t rows = batch->expected_events + batch->expected_events / 8;
@@ -187,7 +185,7 @@ static bool begin(struct format_event_batch *batch)
 	return true;
 }
 
-/* So many more payloads of one size are of a descriptor. */
+/* Counts `count` more payloads of `size` bytes for a descriptor. */
 static inline void count_payloads(struct format_batch_descriptor *entry, uint32_t size, size_t count)
 {
 	entry->varies |= entry->size != size;
@@ -241,7 +239,7 @@ int format_event_batch_add(struct format_event_batch *batch, const struct ptl_ev
 	return 0;
 }
 
-/* Most pieces are words; a call for so few bytes takes longer than the copy. */
+/* Copies a piece. Most pieces are whole words, and a call of memcpy for so few bytes takes longer than the copy. */
 static inline void copy_piece(uint8_t *to, const uint8_t *from, size_t size)
 {
 	if (size % sizeof(uint64_t)) {
@@ -261,7 +259,10 @@ static inline uint8_t *copy_pieces(uint8_t *to, const struct format_event_kind *
 	return to;
 }
 
-/* Room for records of one kind, and where the payload of the first goes; NULL, and nothing has changed, without memory. */
+/*
+ * Makes room for `count` records of one kind. Returns the address for the first payload; NULL without memory, and
+ * nothing has changed then.
+ */
 static uint8_t *make_room(struct format_event_batch *batch, const struct format_event_kind *kind, size_t count)
 {
 	uint8_t *place = NULL;
@@ -275,7 +276,7 @@ static uint8_t *make_room(struct format_event_batch *batch, const struct format_
 	return place;
 }
 
-/* Adds records of one kind until the batch is full; how many it were. */
+/* Adds records of one kind until the batch is full. Returns how many were added. */
 static size_t add_run(struct format_event_batch *batch, const struct format_event_record *records, size_t count,
 		      size_t size)
 {
@@ -286,7 +287,7 @@ static size_t add_run(struct format_event_batch *batch, const struct format_even
 	size_t used = 0, i;
 
 	for (i = 0; place && i < count && (!i || (used < size && batch->count < FORMAT_EVENTS_MAX)); i++) {
-		/* Records of one ring that follow each other are mostly of one thread. */
+		/* Consecutive records of a ring mostly belong to the same thread. */
 		if (!i || !same_context(&records[i].context, &records[i - 1].context)) {
 			row.context = intern_context(batch, records[i].context);
 			if (row.context == UINT32_MAX)

@@ -15,7 +15,7 @@ struct format_block_row {
 	uint32_t context;
 };
 
-/* What decoding needs of a descriptor besides its value. */
+/* Data for decoding a descriptor's payloads, besides the descriptor's value. */
 struct format_block_layout {
 	uint64_t size_plus_one; /* 0: sizes vary */
 	size_t events;
@@ -28,7 +28,7 @@ static int corrupt(const char *what)
 	return common_fail(PTL_CORRUPT, "events: %s", what);
 }
 
-/* At least size bytes; what was there is not kept. */
+/* Ensures at least `size` bytes of memory. The content is not preserved. */
 static void *reserve(struct format_block_memory *memory, size_t size)
 {
 	if (size > memory->size || !memory->data) {
@@ -39,7 +39,7 @@ static void *reserve(struct format_block_memory *memory, size_t size)
 	return memory->data;
 }
 
-/* A count whose elements take at least `least` bytes each of what is left. */
+/* Reads a count. Returns false if the remaining bytes cannot hold this many elements of at least `least` bytes. */
 static bool read_count(struct common_cursor *in, size_t least, size_t *count)
 {
 	const uint64_t value = common_read_varint(in);
@@ -117,7 +117,7 @@ static int decode_contexts(struct format_event_block *block, struct common_curso
 	return 0;
 }
 
-/* Number i of a column; the compiler makes one loop for each constant width. */
+/* Returns number i of a column. With a constant width, the compiler makes a separate loop for each width. */
 static inline __attribute__((always_inline)) uint64_t number_at(const uint8_t *planes, size_t count, unsigned width,
 								size_t i)
 {
@@ -142,7 +142,7 @@ static inline __attribute__((always_inline)) bool fill_column(struct format_even
 	return fits;
 }
 
-/* A column of numbers below limit. */
+/* Decodes a column of numbers below `limit`. */
 static int decode_column(struct format_event_block *block, struct common_cursor *in, size_t limit, bool contexts)
 {
 	const unsigned width = format_column_width(limit);
@@ -205,7 +205,7 @@ static int decode_times(struct format_event_block *block, struct common_cursor *
 	return fits ? 0 : corrupt("a time is outside of the buffer's");
 }
 
-/* Planes into rows. */
+/* Converts planes to rows. */
 static void transpose(const uint8_t *planes, size_t events, size_t size, uint8_t *rows)
 {
 	const size_t even_events = events & ~(size_t)7, even_size = size & ~(size_t)7;
@@ -223,7 +223,7 @@ static void transpose(const uint8_t *planes, size_t events, size_t size, uint8_t
 			rows[i * size + k] = planes[k * events + i];
 }
 
-/* Finds the payloads of one descriptor; *used is how much of block->payloads is taken. */
+/* Finds the payloads of one descriptor. *used: bytes of block->payloads in use. */
 static int place_payloads(struct format_event_block *block, struct common_cursor *in,
 			  struct format_block_layout *layout, size_t *used)
 {
@@ -260,7 +260,10 @@ static int decode_payloads(struct format_event_block *block, struct common_curso
 
 	for (size_t i = 0; i < block->count; i++)
 		layouts[block->rows[i].descriptor].events++;
-	/* All payloads together are no larger than what is left; one byte more is never no byte. */
+	/*
+	 * All fixed-size payloads together fit into as many bytes as are left. One byte more avoids an allocation of 0
+	 * bytes.
+	 */
 	block->payloads = reserve(&block->payload_memory, common_cursor_left(in) + 1);
 	if (!block->payloads)
 		return common_fail_memory("event payloads", common_cursor_left(in));
@@ -282,7 +285,7 @@ static int decode_payloads(struct format_event_block *block, struct common_curso
 	return 0;
 }
 
-/* One extra behind its distance, into event if that is given. */
+/* Reads an extra, after its distance, and stores it in `event` unless NULL. */
 static bool read_extra(struct format_event_block *block, struct common_cursor *in, struct ptl_event *event)
 {
 	uint64_t flags, activity = 0, related = 0, count, type, size;
@@ -354,7 +357,7 @@ static int decode(struct format_event_block *block, struct common_cursor *in, ui
 	width = common_read8(in);
 	if (width < 1 || width > 8)
 		return corrupt("the width of the times is out of bounds");
-	/* Every event has a byte of time at least, so that a small buffer cannot claim many. */
+	/* Every event has at least one byte of time, so the remaining bytes bound the number of events. */
 	if (block->count > common_cursor_left(in))
 		return corrupt("there are fewer bytes than events");
 	block->rows = reserve(&block->row_memory, block->count * sizeof(*block->rows));

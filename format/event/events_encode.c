@@ -5,8 +5,8 @@
 #include "format/event/events_internal.h"
 #include "format/event/planes.h"
 
-#define FIXED_SIZE_MAX 512 /* larger payloads of one size are rather blobs than records */
-/* Fewer bytes do not earn the entropy table of their own that a split costs. */
+#define FIXED_SIZE_MAX 512 /* bytes; larger payloads are more likely blobs than records */
+/* Least bytes between splits. A smaller part does not repay the entropy table that a split costs. */
 #define SPLIT_MIN 2048
 
 static bool is_fixed(const struct format_batch_descriptor *entry)
@@ -63,7 +63,7 @@ static void split(struct format_event_splits *splits, const struct ptl_bytes *ou
 	format_event_splits_add(splits, out->size - start);
 }
 
-/* The first is counted from the time that the buffer's header has. */
+/* Returns the time step of row i. The first step is relative to the first time in the buffer's header. */
 static uint64_t time_step(const struct format_event_batch *batch, size_t i)
 {
 	return i ? batch->rows[i].step : common_zigzag((int64_t)(batch->start - batch->first_time));
@@ -127,15 +127,15 @@ static void encode_times(const struct format_event_batch *batch, unsigned width,
 	}
 }
 
-/* Where the next payload of a descriptor goes, and the number that says its size. */
+/* Where the next payload of a descriptor goes, and where its size goes. */
 struct place {
-	uint8_t *sizes; /* varying layout only */
+	uint8_t *sizes; /* for varying sizes only */
 	uint8_t *payload;
-	size_t stride;             /* between bytes of a payload: 1 in rows, else the length of a plane */
-	bool fixed;                /* it is the latter */
-	const uint8_t *waiting[8]; /* payloads that go into planes together */
+	size_t stride;             /* distance between bytes of a payload: 1 in rows; the length of a plane in planes */
+	bool fixed;                /* payloads of a fixed size, in planes */
+	const uint8_t *waiting[8]; /* payloads to be transposed together */
 	unsigned waiting_count;
-	const uint8_t *first; /* payload */
+	const uint8_t *first; /* first payload */
 };
 
 static uint8_t *write_varint(uint8_t *at, uint32_t value)
@@ -146,7 +146,7 @@ static uint8_t *write_varint(uint8_t *at, uint32_t value)
 	return at;
 }
 
-/* Gives every descriptor its part of the output; to be freed. NULL without memory. */
+/* Assigns each descriptor its part of the output. The caller frees the array. NULL without memory. */
 static struct place *lay_out(const struct format_event_batch *batch, struct ptl_bytes *out)
 {
 	size_t total = 0;
@@ -177,7 +177,10 @@ static struct place *lay_out(const struct format_event_batch *batch, struct ptl_
 	return places;
 }
 
-/* Most bytes of most records are always the same: high ones of numbers, what is not used. They are filled in first, by the first. */
+/*
+ * Fills the planes with the bytes of the first payload. Most bytes of most records never change: high bytes of numbers,
+ * unused fields. Unchanged bytes are then not written again.
+ */
 static void place_first(struct place *place, const uint8_t *payload, uint32_t size)
 {
 	place->first = payload;
@@ -185,7 +188,7 @@ static void place_first(struct place *place, const uint8_t *payload, uint32_t si
 		memset(place->payload + k * place->stride, payload[k], place->stride);
 }
 
-/* Eight bytes of eight payloads. */
+/* Transposes eight bytes of eight payloads, unless all equal the first payload's. */
 static void place_eight(const struct place *place, uint32_t from)
 {
 	uint64_t first, other, differs = 0;
@@ -199,13 +202,13 @@ static void place_eight(const struct place *place, uint32_t from)
 		format_transpose_8x8(place->waiting, from, place->payload + from * place->stride, place->stride);
 }
 
-/* The payloads that wait, of this size, into their planes. */
+/* Writes the waiting payloads, of `size` bytes, to their planes. */
 static void place_waiting(struct place *place, uint32_t size)
 {
 	if (place->waiting_count == 8 && size >= 8) {
 		for (uint32_t k = 0; k + 8 <= size; k += 8)
 			place_eight(place, k);
-		/* Some planes for a second time, the same: faster than single bytes. */
+		/* Writes some planes twice, with the same bytes: faster than single bytes. */
 		if (size % 8)
 			place_eight(place, size - 8);
 	} else {
@@ -246,7 +249,7 @@ static void encode_payloads(const struct format_event_batch *batch, struct place
 		place_waiting(&places[d], batch->descriptors[d].size);
 }
 
-/* Gives the compressor the borders between payloads, which begin at `at`. */
+/* Marks the borders between payloads, which begin at `at`, for the compressor. */
 static void split_payloads(const struct format_event_batch *batch, const struct ptl_bytes *out, size_t start, size_t at,
 			   struct format_event_splits *splits)
 {
@@ -270,7 +273,7 @@ void format_event_batch_encode(const struct format_event_batch *batch, struct pt
 	size_t payloads;
 
 	*splits = (struct format_event_splits){.count = 0};
-	/* Room for all at once. */
+	/* Reserves room for the whole payload at once. */
 	if (common_bytes_grow(out, format_event_batch_size(batch)))
 		out->size = start;
 	encode_tables(batch, out);

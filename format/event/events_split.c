@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds the parts of an encoded EVENTS payload, so that one which is compressed again gets the same splits as when it
- * was written. Only sizes are looked at: what does not fit has no splits, and stays as it is.
+ * Finds the parts of an encoded EVENTS payload, so that recompression uses the same splits as the first compression.
+ * Only sizes are checked: an invalid payload gets no splits, and is otherwise left unchanged.
  */
 #include <stdlib.h>
 
@@ -12,7 +12,10 @@ struct layout {
 	size_t events;
 };
 
-/* Leaves the cursor at the columns; the number of descriptors and contexts, and their layouts (to be freed). */
+/*
+ * Reads the tables and moves the cursor to the columns. Returns the layouts, which the caller frees, and the numbers of
+ * descriptors and contexts. NULL if invalid.
+ */
 static struct layout *read_tables(struct common_cursor *in, size_t *descriptors, size_t *contexts)
 {
 	const uint64_t guids = common_read_varint(in);
@@ -60,7 +63,7 @@ static bool count_events(struct common_cursor *in, size_t events, struct layout 
 	return planes;
 }
 
-/* The payloads of one descriptor. */
+/* Adds the splits of one descriptor's payloads. */
 static void split_payloads(struct common_cursor *in, const struct layout *layout, struct format_event_splits *splits)
 {
 	uint64_t total = 0;

@@ -11,16 +11,16 @@
 #define FORMAT_IMAGE_GUID PTL_GUID(0x2cb15d1d, 0x5fc1, 0x11d2, 0xabe1, 0x00a0c911f518)
 #define FORMAT_CODE_GUID PTL_GUID(0xd3a4ff30, 0x5c1f, 0x4e0b, 0x9b53, 0x6a1d6f0c7e21)
 
-/* ETW's version 3 with the top bit set: PTL's own fields follow. */
+/* Versions: ETW's version 3 with the top bit set, as PTL's own fields follow. */
 #define FORMAT_PROCESS_VERSION 0x83
 #define FORMAT_THREAD_VERSION 0x83
 #define FORMAT_IMAGE_VERSION 0x83
 #define FORMAT_CODE_VERSION 1
 
-/* Process: Flags. */
+/* Bits of a process event's Flags. */
 #define FORMAT_PROCESS_HAS_EXIT_STATUS 1u
 
-/* Whether a path or name is as long as one may be: else PTL_CORRUPT. */
+/* Returns PTL_CORRUPT if a path or name is longer than PTL_PATH_MAX, else 0. */
 int format_kernel_check_name(const char *name);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Classes and actions of the kernel's events: docs/format.md, section 11. */
+/* Classes and actions of kernel events: docs/format.md, section 11. */
 #include "format/event/kernel_class.h"
 
 #include "common/bytes.h"
 
-#define OPCODES 65 /* none is larger */
+#define OPCODES 65 /* exclusive limit for opcodes in the table */
 
 static const struct {
 	const struct ptl_guid *provider;
@@ -16,7 +16,7 @@ static const struct {
 	{&PTL_PROVIDER_CODE, FORMAT_CLASS_CODE},
 };
 
-/* By class and opcode; FORMAT_ACTION_OTHER is 0. */
+/* Action by class and opcode; FORMAT_ACTION_OTHER is 0. */
 static const uint8_t actions[][OPCODES] = {
 	[FORMAT_CLASS_PROCESS] =
 		{
@@ -64,7 +64,7 @@ enum format_class format_class_of(const struct ptl_descriptor *descriptor)
 
 enum format_action format_action_of(enum format_class class, uint8_t opcode)
 {
-	/* This provider has one event, whose opcode says nothing more. */
+	/* The provider has a single event, independent of the opcode. */
 	if (class == FORMAT_CLASS_CODE)
 		return FORMAT_ACTION_CODE;
 	return opcode < OPCODES ? actions[class][opcode] : FORMAT_ACTION_OTHER;
@@ -92,7 +92,10 @@ int format_kernel_decode(const struct ptl_event *event, struct ptl_bytes *storag
 {
 	int status;
 
-	/* Not all of it: an event of another provider, which most are, costs little. */
+	/*
+	 * Sets single members instead of the whole structure, to be fast for events of other providers, which are the
+	 * most frequent.
+	 */
 	decoded->class = format_class_of(&event->descriptor);
 	decoded->action = format_action_of(decoded->class, event->descriptor.opcode);
 	decoded->pid = decoded->tid = PTL_NO_ID;

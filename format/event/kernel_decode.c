@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events of the kernel provider's classes to plain structures: docs/format.md, section 11. */
+/* Decodes events of the kernel provider's classes to plain structures: docs/format.md, section 11. */
 #include <ptl/kernel.h>
 
 #include <string.h>
@@ -20,14 +20,16 @@ static int check_class(const struct ptl_event *event, const struct ptl_guid *pro
 	return 0;
 }
 
-/* Whether the event is of the class, and as the importer writes Windows' events. The layout of a raw event is unknown. */
+/*
+ * Whether the event is of the class and in the importer's form of Windows events. The layout of a raw event is unknown.
+ */
 static bool is_etw(const struct ptl_event *event, const struct ptl_guid *provider)
 {
 	return event->descriptor.version < FORMAT_KERNEL_OWN &&
 	       common_guid_equal(&event->descriptor.provider, provider) && !ptl_event_is_raw(event);
 }
 
-/* Newer minor versions may add fields behind the known ones, so bytes that are left are no failure. */
+/* Checks for failures. Bytes left over are no failure, since newer minor versions may append fields. */
 static int finish(const struct common_cursor *cursor, const struct ptl_bytes *storage)
 {
 	if (storage && storage->failed)
@@ -51,7 +53,7 @@ static void skip(struct common_cursor *cursor, size_t size)
 	common_read_bytes(cursor, size);
 }
 
-/* The zero-ended string at the cursor, as it lies there; NULL where it has no end. */
+/* Returns the zero-terminated string at the cursor, in place; NULL without a terminating zero. */
 static const char *read_utf8(struct common_cursor *cursor)
 {
 	const uint8_t *start = cursor->data + cursor->at;
@@ -140,7 +142,7 @@ int ptl_switch_decode(const struct ptl_event *event, struct ptl_switch_event *da
 	return cursor.failed ? common_fail(PTL_TRUNCATED, "the payload ends within a field") : 0;
 }
 
-/* Counted bytes of at most limit; more: the cursor fails. */
+/* Reads counted bytes, at most `limit`. A larger count sets cursor->failed. */
 static size_t read_counted(struct common_cursor *cursor, uint8_t *to, size_t limit)
 {
 	size_t size = common_read16(cursor);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events of the kernel provider's classes from plain structures: docs/format.md, section 11. */
+/* Encodes events of the kernel provider's classes from plain structures: docs/format.md, section 11. */
 #include <ptl/kernel.h>
 
 #include <stdbool.h>
@@ -28,7 +28,7 @@ static const char *text_or_empty(const char *text)
 	return text ? text : "";
 }
 
-/* A path or name, as much of it as there may be. */
+/* Writes a path or name, cut to PTL_PATH_MAX bytes. wide: in UTF-16. */
 static void write_name(struct ptl_bytes *storage, const char *name, bool wide)
 {
 	char text[PTL_PATH_MAX + 1];

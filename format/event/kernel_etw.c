@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Windows' own process, thread and image events to plain structures: docs/format.md, section 11. */
+/* Decodes Windows process, thread and image events to plain structures: docs/format.md, section 11. */
 #include "format/event/kernel_etw.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "common/text/utf16.h"
 #include "format/event/kernel.h"
 
-#define OPCODE_LAST 4 /* of processes and threads: what begins, ends, or is there */
+#define OPCODE_LAST 4 /* last opcode of begin, end and rundown of processes and threads */
 
 static int other(const struct ptl_event *event)
 {
@@ -21,7 +21,7 @@ static void skip(struct common_cursor *cursor, size_t size)
 	common_read_bytes(cursor, size);
 }
 
-/* Copies a zero-ended string into storage; where it lies there. */
+/* Copies a zero-terminated string into storage. Returns the string's offset in storage. */
 static size_t take_utf8(struct common_cursor *cursor, struct ptl_bytes *storage)
 {
 	const uint8_t *start = cursor->data + cursor->at;
@@ -121,7 +121,7 @@ int format_etw_thread_decode(const struct ptl_event *event, struct ptl_bytes *st
 	storage->size = 0;
 	if (version >= 3)
 		skip(&cursor, 16); /* TebBase to ThreadFlags */
-	/* Windows 11 writes names in version 3, too. */
+	/* Windows 11 writes thread names also in version 3. */
 	if (version >= 4 || (version == 3 && common_cursor_left(&cursor)))
 		common_read_utf16(&cursor, storage);
 	else
@@ -142,7 +142,10 @@ int format_etw_switch_decode(const struct ptl_event *event, struct ptl_switch_ev
 	return cursor.failed ? common_fail(PTL_TRUNCATED, "the payload ends within a field") : 0;
 }
 
-/* What a trace that was made of an .etl file has behind the fields of Windows: how the image's debug information is known. */
+/*
+ * Reads the field that the .etl importer appends to the fields of Windows: the identity of the image's debug
+ * information.
+ */
 static void take_build_id(struct common_cursor *cursor, struct ptl_image_event *data)
 {
 	const size_t size = common_cursor_left(cursor) >= 2 ? common_read16(cursor) : 0;

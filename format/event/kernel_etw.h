@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel provider's classes as Windows writes them: versions 0 to 4, with pointers of 64 bits. */
+/* Decodes the kernel provider's classes as written by Windows: versions 0 to 4, with 64-bit pointers. */
 #ifndef FORMAT_EVENT_KERNEL_ETW_H
 #define FORMAT_EVENT_KERNEL_ETW_H
 
@@ -7,13 +7,13 @@
 
 #include "common/bytes.h"
 
-/* Versions from here on are PTL's. */
+/* First version of PTL's own; lower versions are Windows'. */
 #define FORMAT_KERNEL_OWN 0x80u
 
 /*
- * The decoders of ptl/kernel.h call these for an event of the class and a version below FORMAT_KERNEL_OWN. What they return,
- * and PTL_NOT_OURS for an opcode of the class that means something else. Later versions are read as the last one
- * known: they add fields at the end.
+ * Called by the decoders of ptl/kernel.h for an event of the class with a version below FORMAT_KERNEL_OWN. Same results
+ * as those decoders, and PTL_NOT_OURS for an opcode of another meaning. Versions above 4 are decoded as version 4,
+ * since newer versions append fields.
  */
 int format_etw_process_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_process_event *data);
 int format_etw_thread_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_thread_event *data);

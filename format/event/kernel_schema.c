@@ -42,7 +42,7 @@ static const struct ptl_field thread_fields[] = {
 	FIELD("ThreadName", PTL_TYPE_UTF16),
 };
 
-/* Thread_V2 CSwitch. */
+/* CSwitch of Windows' Thread_V2 class. */
 static const struct ptl_field switch_fields[] = {
 	FIELD("NewThreadId", PTL_TYPE_U32),        FIELD("OldThreadId", PTL_TYPE_U32),
 	FIELD("NewThreadPriority", PTL_TYPE_I8),   FIELD("OldThreadPriority", PTL_TYPE_I8),

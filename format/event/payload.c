@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Payloads to typed fields, as their schema says: docs/format.md, section 6.2. */
+/* Decodes payloads into typed fields by their schema: docs/format.md, section 6.2. */
 #include <ptl/bytes.h>
 #include <ptl/event.h>
 
@@ -9,8 +9,9 @@
 #include "common/error.h"
 
 #define DEPTH_MAX 8
-#define STEPS_MAX (4u << 20) /* fields of one payload, those of each element of an array counted */
-#define EMPTY_MAX 16u        /* those that take no bytes: a payload of no bytes could have any number of them */
+#define STEPS_MAX (4u << 20) /* limit for the fields of a payload, where each array element counts */
+/* limit for fields without bytes, which an empty payload could otherwise have in any number */
+#define EMPTY_MAX 16u
 
 struct walk {
 	const struct ptl_schema *schema;
@@ -18,7 +19,7 @@ struct walk {
 	int (*visit)(void *context, enum ptl_step step, const struct ptl_value *value);
 	void *context;
 	uint32_t steps;
-	unsigned empty; /* of them that took no bytes */
+	unsigned empty; /* steps that consumed no bytes */
 };
 
 static int fail_in(const struct walk *walk, const struct ptl_field *field, int status, const char *cause)
@@ -29,7 +30,7 @@ static int fail_in(const struct walk *walk, const struct ptl_field *field, int s
 
 enum shape { SHAPE_NONE, SHAPE_UNSIGNED, SHAPE_SIGNED, SHAPE_FLOAT, SHAPE_BYTES };
 
-/* Types of a fixed size. */
+/* Types of fixed size. */
 static const struct {
 	uint8_t size;
 	uint8_t shape;
@@ -75,7 +76,7 @@ static bool read_scalar(struct walk *walk, struct ptl_value *value)
 	return value->bytes != NULL;
 }
 
-/* Units of the given size up to a zero one, which is read but not counted. */
+/* Reads units of `unit` bytes up to a zero unit, which is consumed but not counted. */
 static bool read_terminated(struct walk *walk, struct ptl_value *value, size_t unit)
 {
 	const uint8_t *start = walk->cursor.data + walk->cursor.at;
@@ -98,7 +99,7 @@ static bool read_sized(struct walk *walk, struct ptl_value *value, size_t size)
 	return value->bytes || (!size && !walk->cursor.failed);
 }
 
-/* One element that is no structure; false where the payload ends in it. */
+/* Reads one element other than a structure. Returns false if the payload ends within the element. */
 static bool read_value(struct walk *walk, struct ptl_value *value)
 {
 	const struct ptl_field *field = value->field;
@@ -120,7 +121,7 @@ static bool read_value(struct walk *walk, struct ptl_value *value)
 	}
 }
 
-/* How many elements the field has; false where the payload ends in the count. */
+/* Reads the number of elements of a field. Returns false if the payload ends within the count. */
 static bool read_count(struct walk *walk, const struct ptl_field *field, uint32_t *count)
 {
 	*count = 1;
@@ -131,7 +132,10 @@ static bool read_count(struct walk *walk, const struct ptl_field *field, uint32_
 	return !walk->cursor.failed;
 }
 
-/* The index behind the field and, for a structure, its members (theirs too): checks that they are there. */
+/*
+ * Finds the index after a field and, for a structure, after its members, including nested members. Checks that the
+ * members exist.
+ */
 static int field_end(const struct walk *walk, size_t at, size_t limit, unsigned depth, size_t *end)
 {
 	const struct ptl_field *field = &walk->schema->fields[at];
@@ -184,7 +188,7 @@ static int walk_elements(struct walk *walk, const struct ptl_field *field, size_
 		const size_t before = walk->cursor.at;
 
 		status = walk_element(walk, field, i, members, end, depth);
-		/* Elements that take no bytes would let a small payload have any number of them. */
+		/* An array of elements without bytes would let a small payload have any number of elements. */
 		if (!status && field->array && walk->cursor.at == before)
 			return fail_in(walk, field, PTL_CORRUPT, "an element of the array takes no bytes");
 	}

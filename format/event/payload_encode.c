@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Typed fields to a payload: the inverse of payload.c. */
+/* Encodes typed fields as a payload: the inverse of payload.c. */
 #include <ptl/event.h>
 
 #include <string.h>
@@ -13,7 +13,7 @@ struct encoder {
 	const struct ptl_schema *schema;
 	const struct ptl_value *values;
 	size_t count;
-	size_t at; /* the next value */
+	size_t at; /* index of the next value */
 	struct ptl_bytes *out;
 };
 
@@ -24,7 +24,7 @@ static int fail_in(const struct encoder *encoder, const struct ptl_field *field,
 			   field->name ? field->name : "without a name", cause);
 }
 
-/* Bytes of the integer types; 0 for all others. */
+/* Bytes of the integer types; 0 for other types. */
 static const struct {
 	uint8_t size;
 	bool is_signed;
@@ -62,7 +62,7 @@ static void put_float(struct encoder *encoder, const struct ptl_value *value)
 	}
 }
 
-/* Bytes up to a zero unit: none may be in them. */
+/* Writes text with a terminating zero unit. The text must not contain a zero unit. */
 static int put_terminated(struct encoder *encoder, const struct ptl_value *value, size_t unit)
 {
 	if (value->size % unit)
@@ -119,7 +119,9 @@ static int put_value(struct encoder *encoder, const struct ptl_value *value)
 
 static int put_fields(struct encoder *encoder, size_t from, size_t to, unsigned depth);
 
-/* Elements of one field, as long as the values are its own with the next index. */
+/*
+ * Writes the elements of one field: takes values as long as they belong to the field and their indexes are consecutive.
+ */
 static int put_elements(struct encoder *encoder, size_t index, size_t members, size_t end, unsigned depth,
 			uint32_t *count)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Bytes of records of one size as planes, one for each byte of the record, and back: transposing is the same both ways. */
+/* Converts records of equal size to planes, one plane per byte of the record, and back. Transposing works both ways. */
 #ifndef FORMAT_EVENT_PLANES_H
 #define FORMAT_EVENT_PLANES_H
 
@@ -9,7 +9,7 @@
 #include <emmintrin.h>
 #endif
 
-/* Eight times eight bytes: byte `from` + i of in[k] becomes byte k of what is i times `stride` behind out. */
+/* Transposes 8x8 bytes: byte `from` + i of in[k] becomes byte k at out + i * stride. */
 #ifdef __SSE2__
 static inline void format_transpose_8x8(const uint8_t *const in[8], size_t from, uint8_t *out, size_t stride)
 {

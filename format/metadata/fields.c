@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Encoders and decoders of single metadata fields. */
+/* Encoders and decoders of metadata fields. */
 #include "format/metadata/fields.h"
 
 #include <stdlib.h>
@@ -55,7 +55,7 @@ int format_next_field(struct common_cursor *body, struct format_tagged *field)
 
 uint64_t format_record_items(uint64_t type, const uint8_t *data, size_t size)
 {
-	/* The tags of what is repeated. */
+	/* Tags of repeated fields, by record type. */
 	static const uint8_t tags[] = {
 		[FORMAT_RECORD_SCHEMA] = 10, [FORMAT_RECORD_MAP] = 4, [FORMAT_RECORD_PROVENANCE] = 6};
 	const uint64_t tag = type < sizeof(tags) ? tags[type] : 0;

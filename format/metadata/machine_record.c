@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Encoder and decoder of the machine record, from one table of its fields. */
+/* Encoder and decoder of the machine record, driven by a table of its fields. */
 #include "format/metadata/fields.h"
 #include "format/metadata/metadata.h"
 
@@ -7,9 +7,7 @@
 
 enum form { FORM_TEXT, FORM_BOOL, FORM_NUMBER, FORM_SIGNED };
 
-/*
- * The place in docs/format.md's table is the tag. size is that of the member in struct ptl_machine.
- */
+/* Fields by tag; the tags are in docs/format.md. size: bytes of the member of struct ptl_machine. */
 static const struct field {
 	uint16_t offset;
 	uint8_t size;
@@ -59,7 +57,7 @@ static const struct field {
 
 #define TABLE_SIZE (sizeof(table) / sizeof(table[0]))
 
-/* Members are loaded and stored by memcpy: this program and its structures are little-endian. */
+/* Loads a member by memcpy, as only little-endian machines are supported. */
 static uint64_t load_member(const void *member, size_t size)
 {
 	uint64_t value = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Encoder and decoder of the map record: names that a provider gives to numbers. */
+/* Encoder and decoder of the map record: a provider's names for numbers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,12 +130,12 @@ int format_map_append(struct ptl_map *map, struct ptl_map *from)
 		map->entries = entries;
 		entries[map->count++] = from->entries[i];
 	}
-	from->count = 0; /* the names are the map's now */
+	from->count = 0; /* `map` now owns the names */
 	format_map_free(from);
 	return 0;
 }
 
-/* By value, then by place, so that the first of equal ones comes first. */
+/* Compares by value, then by position, so that the first of equal values comes first. */
 static int by_value(const void *a, const void *b)
 {
 	const struct ptl_map_entry *left = *(const struct ptl_map_entry *const *)a;

@@ -45,7 +45,7 @@ static void take_hash(const struct format_tagged *field, enum ptl_hash_kind kind
 		return;
 	memset(input->hash, 0, sizeof(input->hash));
 	memcpy(input->hash, field->data, field->size);
-	/* What did without a hash was written as zeros once. */
+	/* Older versions wrote a missing hash as zeros. */
 	input->hash_kind = memcmp(input->hash, none, sizeof(none)) ? kind : PTL_HASH_NONE;
 }
 
@@ -115,7 +115,7 @@ static void decode_field(const struct format_tagged *field, struct ptl_provenanc
 	}
 }
 
-/* Room for inputs to come is not kept: a small file could have half a million records with one input each. */
+/* Frees unused room: a small file could have half a million records with one input each. */
 static void trim_inputs(struct ptl_provenance *provenance)
 {
 	void *exact = provenance->inputs

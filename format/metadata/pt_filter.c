@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads filters of addresses from the kernel's text, and keeps them as attachments. */
+/* Parses address filters in the kernel's syntax, and converts them to and from attachments. */
 #include "format/metadata/pt_filter.h"
 
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 #include "common/bytes.h"
 #include "common/error.h"
 
-#define ID_SIZE 24 /* action, first, size: 8 bytes each */
+#define ID_SIZE 24 /* bytes: action, first, size, of 8 bytes each */
 
-/* Reads a number; false: there is none. */
+/* Parses a number; false if there is none. */
 static bool read_number(const char **at, uint64_t *value)
 {
 	char *end;
@@ -63,7 +63,7 @@ int format_pt_filter_next(const char **text, struct format_pt_filter *filter)
 
 void format_pt_filter_attach(const struct format_pt_filter *filter, const char *path, struct ptl_attachment *attachment)
 {
-	/* Process 0 tells the machine, if traces of several are merged. */
+	/* Process 0 identifies the machine when traces of several machines are merged. */
 	*attachment = (struct ptl_attachment){
 		.kind = PTL_ATTACHMENT_PT_FILTER, .pid = 0, .name = path, .id_size = ID_SIZE};
 	common_store64(attachment->id, filter->action);

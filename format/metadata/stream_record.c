@@ -7,7 +7,7 @@
 #include "format/metadata/fields.h"
 #include "format/metadata/metadata.h"
 
-/* An id plus one, so that an absent field is "none" (UINT32_MAX). */
+/* Writes an id plus one, so that a missing field means UINT32_MAX (none). */
 static void write_id(struct ptl_bytes *out, unsigned tag, uint32_t id)
 {
 	format_field_number(out, tag, (uint32_t)(id + 1));
@@ -65,7 +65,7 @@ int format_stream_decode(struct common_cursor body, struct ptl_stream *stream)
 	return status;
 }
 
-/* Of another size than this, an origin is none. */
+/* A file id of another size is ignored. */
 int format_origin_decode(struct common_cursor body, struct format_origin *origin)
 {
 	struct format_tagged field;

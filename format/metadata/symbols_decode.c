@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Symbol tables from bytes, and the search in them: docs/format.md, section 10. */
+/* Decodes symbol tables and searches in them: docs/format.md, section 10. */
 #include <ptl/symbols.h>
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 struct entry {
 	uint64_t address;
 	uint64_t size;
-	uint64_t covered; /* the highest last address of this symbol and all before it */
+	uint64_t covered; /* highest end of this symbol and all preceding symbols */
 	uint32_t name;    /* offset in names */
 	uint8_t type;
 };
@@ -25,7 +25,7 @@ struct ptl_symbol_table {
 	struct ptl_bytes names;
 };
 
-/* The shortest encoding of a symbol: five bytes of one each. */
+/* Least bytes of an encoded symbol: five fields of one byte each. */
 #define SYMBOL_SIZE_MIN 5
 
 static int fail_at(const struct common_cursor *cursor, int status, const char *cause)
@@ -33,7 +33,7 @@ static int fail_at(const struct common_cursor *cursor, int status, const char *c
 	return common_fail(status, "symbol table: offset %zu: %s", cursor->at, cause);
 }
 
-/* Rebuilds the name in table->names; false where it does not fit the format. */
+/* Rebuilds a name in table->names. Returns 0 or a failure. */
 static int read_name(struct ptl_symbol_table *table, struct common_cursor *cursor, struct entry *entry,
 		     const struct entry *last)
 {
@@ -56,7 +56,7 @@ static int read_name(struct ptl_symbol_table *table, struct common_cursor *curso
 	if (table->names.size > UINT32_MAX - FORMAT_SYMBOL_PREFIX_MAX - FORMAT_SYMBOL_REST_MAX - 1)
 		return fail_at(cursor, PTL_NO_MEMORY, "names take more than 4 GiB");
 	entry->name = (uint32_t)table->names.size;
-	/* Growing may move what `before` points into, so its place is reserved first. */
+	/* Growing may move the names, so `before` is set again afterwards. */
 	if (!common_bytes_grow(&table->names, prefix + (size_t)rest + 1))
 		return common_fail_memory("symbol names", table->names.size);
 	before = last ? (const char *)table->names.data + last->name : "";
@@ -143,13 +143,13 @@ struct ptl_symbol ptl_symbols_get(const struct ptl_symbol_table *table, size_t i
 	};
 }
 
-/* Symbols at or below address: the index behind the last of them. */
+/* Returns the number of symbols at or below `address`. */
 static size_t upper_bound(const struct ptl_symbol_table *table, uint64_t address)
 {
 	return COMMON_PARTITION(table->count, at, table->entries[at].address <= address);
 }
 
-/* Among names of one place, the one that people know: global, then weak, then the rest. */
+/* Ranks symbol types for choosing among names of an address: global first, then weak, then the rest. */
 static unsigned rank(uint8_t type)
 {
 	switch (type) {
@@ -166,7 +166,10 @@ static unsigned rank(uint8_t type)
 	}
 }
 
-/* Of two names of one place; among equals fewer underscores at the beginning, as in what a source calls: not __GI__exit, but _exit. */
+/*
+ * Whether `one` is at least as good a name as `other`. Of equal types, prefers fewer leading underscores, as the name
+ * in source code: _exit rather than __GI__exit.
+ */
 static bool is_as_good(const struct ptl_symbol_table *table, const struct entry *one, const struct entry *other)
 {
 	const char *names = (const char *)table->names.data;
@@ -186,7 +189,10 @@ struct ptl_symbol ptl_symbols_find(const struct ptl_symbol_table *table, uint64_
 	uint64_t nearest = i ? table->entries[i - 1].address : 0;
 	size_t best = SIZE_MAX;
 
-	/* A symbol without size ends where the next one begins, so only those at the nearest address can cover. */
+	/*
+	 * A symbol without a size ends where the next symbol begins, so only such symbols at the nearest address can
+	 * cover.
+	 */
 	while (i-- > 0) {
 		const struct entry *entry = &table->entries[i];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Symbol tables to bytes: docs/format.md, section 10. */
+/* Encodes symbol tables: docs/format.md, section 10. */
 #include <ptl/symbols.h>
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static int compare(const void *a, const void *b, void *context)
 	return (int)left->type - (int)right->type;
 }
 
-/* Bytes at the start that both names share, as many as the format can tell. */
+/* Returns the length of the common prefix of two names, at most the format's maximum. */
 static size_t shared_prefix(const char *a, const char *b)
 {
 	size_t size = 0;
@@ -54,7 +54,7 @@ static void write_symbol(struct ptl_bytes *out, const struct ptl_symbol *last, c
 int ptl_symbols_encode(const struct ptl_symbol *symbols, size_t count, struct ptl_bytes *out)
 {
 	struct ptl_symbol last = {.name = ""};
-	uint32_t *sorted; /* indexes take an eighth of the memory of symbols */
+	uint32_t *sorted; /* indexes need an eighth of the symbols' memory */
 
 	if (count > UINT32_MAX)
 		return common_fail_memory("symbols", SIZE_MAX);

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Decodes the rarer packets and those within blocks. */
+/* Decodes rare packets and packets within blocks. */
 #include "format/pt/decode.h"
 
-/* The second byte of kinds with an opcode of two bytes. */
+/* Second byte of a two-byte opcode. */
 #define SECOND(kind) (FORMAT_PT_MATCH_##kind >> 8)
 
-/*
- * The kind of an extended packet by its second byte; PTL_PT_NONE: unknown. MNT stands for all of 02
- * C3.
- */
+/* Returns the kind of an extended packet by its second byte; PTL_PT_NONE: unknown. All opcodes 02 C3 count as MNT. */
 static enum ptl_pt_kind extended_kind(uint8_t second)
 {
 	switch (second) {
@@ -67,7 +64,7 @@ static int decode_tnt_64(const uint8_t *data, struct ptl_pt_packet *packet)
 {
 	uint64_t branches = common_load64(data) >> 16;
 
-	if (branches < 2) /* no stop bit, or no branch below it */
+	if (branches < 2) /* no stop bit, or no branch below the stop bit */
 		return PTL_CORRUPT;
 	packet->tnt.count = (uint8_t)format_pt_top_bit(branches);
 	packet->tnt.bits = branches ^ 1ull << packet->tnt.count;
@@ -125,7 +122,7 @@ static int decode_power(const uint8_t *data, struct ptl_pt_packet *packet)
 	}
 }
 
-/* Packets of blocks and events. */
+/* Decodes packets of blocks and events. */
 static int decode_event(const uint8_t *data, struct ptl_pt_packet *packet)
 {
 	switch (packet->kind) {
@@ -306,8 +303,8 @@ int format_pt_decode_rare(const uint8_t *data, size_t size, struct ptl_pt_contex
 }
 
 /*
- * Packets that may stand between a block's BIPs: SDM, section "Block Item Packet", and what binds
- * to them.
+ * Whether a packet may stand between a block's BIPs: packets allowed by the SDM, section "Block Item Packet", and
+ * packets bound to these.
  */
 static bool stays_in_block(unsigned kind)
 {

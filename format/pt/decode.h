@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Bytes to Intel PT packets: the frequent packets inline, the rest by a call. */
+/* Decodes Intel PT packets: frequent packets inline, rare packets by a call. */
 #ifndef FORMAT_PT_DECODE_H
 #define FORMAT_PT_DECODE_H
 
@@ -7,28 +7,25 @@
 #include "format/pt/last_ip.h"
 #include "format/pt/packet.h"
 
-/*
- * All packets but those that format_pt_decode_inline knows. size is at least 1, data is outside a
- * block.
- */
+/* Decodes all packets except those that format_pt_decode_inline handles. size: at least 1; data: outside a block. */
 int format_pt_decode_rare(const uint8_t *data, size_t size, struct ptl_pt_context *context,
 			  struct ptl_pt_packet *packet);
-/* Any packet, between BBP and the end of its block. */
+/* Decodes any packet between BBP and the end of its block. */
 int format_pt_decode_in_block(const uint8_t *data, size_t size, struct ptl_pt_context *context,
 			      struct ptl_pt_packet *packet);
 
-/* The index of the highest bit of value, which is not 0. */
+/* Returns the index of the highest set bit; value must not be 0. */
 static inline unsigned format_pt_top_bit(uint64_t value)
 {
 	return 63 - (unsigned)__builtin_clzll(value);
 }
 
-/* How many PAD packets stand at data, outside of a block: CPUs put many into PSB+. */
+/* Returns the number of PAD packets at `data`, outside of a block. CPUs put many PADs into a PSB+. */
 static inline size_t format_pt_padding(const uint8_t *data, size_t size)
 {
 	size_t count = 0;
 
-	/* Elsewhere there is mostly none. */
+	/* Outside a PSB+, PADs are rare. */
 	if (!size || data[0])
 		return 0;
 	while (size - count >= 8) {
@@ -43,7 +40,7 @@ static inline size_t format_pt_padding(const uint8_t *data, size_t size)
 	return count;
 }
 
-/* TIP, TIP.PGE, TIP.PGD or FUP, as kind says. */
+/* Decodes TIP, TIP.PGE, TIP.PGD or FUP, as given by `kind`. */
 static inline int format_pt_decode_ip(const uint8_t *data, size_t size, enum ptl_pt_kind kind,
 				      struct ptl_pt_packet *packet)
 {
@@ -57,7 +54,7 @@ static inline int format_pt_decode_ip(const uint8_t *data, size_t size, enum ptl
 	packet->kind = (uint8_t)kind;
 	packet->size = (uint8_t)(1 + bytes);
 	packet->ip.form = (uint8_t)form;
-	/* Eight bytes at once and a mask, unless they could lie beyond the data. */
+	/* Loads eight bytes at once and masks them, unless the load would exceed the data. */
 	if (size > 8 && bytes)
 		packet->ip.payload = common_load64(data + 1) & ~0ull >> (64 - 8 * bytes);
 	else
@@ -65,7 +62,7 @@ static inline int format_pt_decode_ip(const uint8_t *data, size_t size, enum ptl
 	return packet->size;
 }
 
-/* What ptl_pt_decode does (ptl/pt.h). */
+/* Implements ptl_pt_decode (ptl/pt.h). */
 static inline int format_pt_decode_inline(const uint8_t *data, size_t size, struct ptl_pt_context *context,
 					  struct ptl_pt_packet *packet)
 {

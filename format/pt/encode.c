@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Encodes a packet of any kind, its fields checked. */
+/* Encodes a packet of any kind, after checking its fields. */
 #include "format/pt/encode.h"
 
 #include "format/pt/fields.h"
@@ -14,7 +14,7 @@ static size_t put_ip(uint8_t *p, const struct ptl_pt_packet *packet)
 	return format_pt_put_ip_form(p, format_pt_layouts[packet->kind].match, packet->ip.form, packet->ip.payload);
 }
 
-/* Packets that report the execution: its flow, mode and address space. */
+/* Encodes packets that report execution: flow, mode and address space. */
 static size_t put_flow(uint8_t *p, const struct ptl_pt_packet *packet)
 {
 	switch (packet->kind) {
@@ -51,7 +51,7 @@ static size_t put_flow(uint8_t *p, const struct ptl_pt_packet *packet)
 	}
 }
 
-/* Packets that report time, power and events. */
+/* Encodes packets that report time, power and events. */
 static size_t put_other(uint8_t *p, const struct ptl_pt_packet *packet)
 {
 	switch (packet->kind) {

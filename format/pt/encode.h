@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Intel PT packets to bytes: one small inline function per packet, for those who write a stream. */
+/* Encodes Intel PT packets: one small inline function per packet, for writers of streams. */
 #ifndef FORMAT_PT_ENCODE_H
 #define FORMAT_PT_ENCODE_H
 
@@ -10,16 +10,13 @@
 #include "format/pt/packet.h"
 
 /*
- * Each function writes one packet at p and returns its size. There must be room for
- * PTL_PT_PACKET_MAX bytes at p, however short the packet is: bytes beyond the packet may be
- * overwritten. Arguments must be in their fields' ranges (ptl/pt.h); what does not fit is cut. They
- * use no memory but p and never fail, so that they can be called anywhere. A caller that does not know an
- * argument's range uses ptl_pt_encode.
+ * Each function writes one packet at p and returns the packet's size. p must have room for PTL_PT_PACKET_MAX bytes, as
+ * bytes after a shorter packet may be overwritten. Arguments must be in the range of their fields (ptl/pt.h); excess
+ * bits are cut. The functions use no memory but p and never fail, so they can be called in any context. A caller that
+ * cannot guarantee the range of an argument uses ptl_pt_encode.
  */
 
-/*
- * A store of eight bytes as one instruction, where the compiler would not make one of common_store64.
- */
+/* Stores eight bytes in one instruction, even if the compiler would not combine the stores of common_store64. */
 static inline void format_pt_store(uint8_t *p, uint64_t value)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -60,28 +57,28 @@ static inline size_t format_pt_put_tracestop(uint8_t *p)
 	return FORMAT_PT_SIZE_TRACESTOP;
 }
 
-/* branches: below a stop bit, the oldest highest, 1 for taken; below 2^7 (at least 2). */
+/* branches: below 2^7, at least 2: the branches below a stop bit, the oldest branch highest, 1 for taken. */
 static inline size_t format_pt_put_tnt_8(uint8_t *p, uint64_t branches)
 {
 	*p = (uint8_t)(branches << 1);
 	return FORMAT_PT_SIZE_TNT_8;
 }
 
-/* The same, below 2^48. */
+/* As format_pt_put_tnt_8, with branches below 2^48. */
 static inline size_t format_pt_put_tnt_64(uint8_t *p, uint64_t branches)
 {
 	format_pt_store(p, branches << 16 | FORMAT_PT_MATCH_TNT_64);
 	return FORMAT_PT_SIZE_TNT_64;
 }
 
-/* The shorter of the two that holds branches (2 to 2^48 - 1). */
+/* Writes the shorter TNT packet that holds `branches` (2 to 2^48 - 1). */
 static inline size_t format_pt_put_tnt(uint8_t *p, uint64_t branches)
 {
 	return branches >> (FORMAT_PT_TNT_8_MAX + 1) ? format_pt_put_tnt_64(p, branches)
 						     : format_pt_put_tnt_8(p, branches);
 }
 
-/* match: FORMAT_PT_MATCH_TIP, _TIP_PGE, _TIP_PGD or _FUP; payload as in the packet. */
+/* match: FORMAT_PT_MATCH_TIP, _TIP_PGE, _TIP_PGD or _FUP; payload: as in the packet. */
 static inline size_t format_pt_put_ip_form(uint8_t *p, unsigned match, unsigned form, uint64_t payload)
 {
 	*p = (uint8_t)(match | form << FORMAT_PT_IP_SHIFT);
@@ -97,7 +94,7 @@ static inline size_t format_pt_put_ip(uint8_t *p, unsigned match, uint64_t *last
 	return format_pt_put_ip_form(p, match, form, ip);
 }
 
-/* The four packets with an address, compressed against *last_ip, which moves on. */
+/* The four packets with an address, compressed against *last_ip, which is updated. */
 static inline size_t format_pt_put_tip(uint8_t *p, uint64_t *last_ip, uint64_t ip)
 {
 	return format_pt_put_ip(p, FORMAT_PT_MATCH_TIP, last_ip, ip);
@@ -118,7 +115,7 @@ static inline size_t format_pt_put_fup(uint8_t *p, uint64_t *last_ip, uint64_t i
 	return format_pt_put_ip(p, FORMAT_PT_MATCH_FUP, last_ip, ip);
 }
 
-/* TIP.PGD whose address is out of context, as for a system call in user-only tracing. */
+/* TIP.PGD with the address out of context, as for a system call in user-only tracing. */
 static inline size_t format_pt_put_tip_pgd_no_ip(uint8_t *p)
 {
 	*p = FORMAT_PT_MATCH_TIP_PGD;
@@ -165,7 +162,7 @@ static inline size_t format_pt_put_mtc(uint8_t *p, uint8_t ctc)
 	return FORMAT_PT_SIZE_MTC;
 }
 
-/* Five bits in the first byte, seven in each of the others, low ones first. */
+/* Five bits are in the first byte, seven bits in each further byte, low bits first. */
 static inline size_t format_pt_put_cyc(uint8_t *p, uint64_t cycles)
 {
 	size_t size = 1;
@@ -228,7 +225,7 @@ static inline size_t format_pt_put_pwrx(uint8_t *p, unsigned last, unsigned deep
 	return FORMAT_PT_SIZE_PWRX;
 }
 
-/* bytes is 4 or 8. */
+/* bytes: 4 or 8. */
 static inline size_t format_pt_put_ptwrite(uint8_t *p, uint64_t payload, unsigned bytes, bool ip)
 {
 	common_store16(p, (uint16_t)(FORMAT_PT_MATCH_PTWRITE | (bytes == 8 ? 1 << (8 + FORMAT_PT_PTW_BYTES_SHIFT) : 0) |
@@ -237,7 +234,7 @@ static inline size_t format_pt_put_ptwrite(uint8_t *p, uint64_t payload, unsigne
 	return 2 + bytes;
 }
 
-/* bip_bytes is 4 or 8. */
+/* bip_bytes: 4 or 8. */
 static inline size_t format_pt_put_bbp(uint8_t *p, unsigned type, unsigned bip_bytes)
 {
 	common_store16(p, FORMAT_PT_MATCH_BBP);
@@ -245,7 +242,7 @@ static inline size_t format_pt_put_bbp(uint8_t *p, unsigned type, unsigned bip_b
 	return FORMAT_PT_SIZE_BBP;
 }
 
-/* bytes is 4 or 8, as the BBP before it said. */
+/* bytes: 4 or 8, as given by the preceding BBP. */
 static inline size_t format_pt_put_bip(uint8_t *p, unsigned id, uint64_t payload, unsigned bytes)
 {
 	*p = (uint8_t)(id << 3 | FORMAT_PT_BIP_MATCH);
@@ -275,7 +272,7 @@ static inline size_t format_pt_put_evd(uint8_t *p, unsigned type, uint64_t paylo
 	return FORMAT_PT_SIZE_EVD;
 }
 
-/* count is written only with has_count. */
+/* count: written only with has_count. */
 static inline size_t format_pt_put_trig(uint8_t *p, uint8_t triggers, bool ip, bool multiple, bool has_count,
 					uint16_t count)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Says why bytes are no packet. */
+/* Explains why bytes are no packet. */
 #include <stdio.h>
 
 #include "common/bytes.h"
 #include "format/pt/packet.h"
 
-/* The kind that the first bytes are of, by the table; PTL_PT_NONE: unknown. */
+/* Returns the kind of the first bytes, by the table; PTL_PT_NONE: unknown. */
 static enum ptl_pt_kind table_kind(const uint8_t *data, size_t size)
 {
 	uint32_t prefix = (uint32_t)common_load_le(data, size < 3 ? size : 3);
@@ -18,7 +18,7 @@ static enum ptl_pt_kind table_kind(const uint8_t *data, size_t size)
 	return PTL_PT_NONE;
 }
 
-/* For bytes of a known kind that ptl_pt_decode found corrupt. */
+/* Explains bytes of a known kind that ptl_pt_decode rejected as corrupt. */
 static void explain_reserved(const uint8_t *data, enum ptl_pt_kind kind, char *text, size_t room)
 {
 	const char *name = ptl_pt_kind_name(kind);
@@ -52,7 +52,7 @@ void ptl_pt_explain(const uint8_t *data, size_t size, int status, char *text, si
 {
 	enum ptl_pt_kind kind = size ? table_kind(data, size) : PTL_PT_NONE;
 
-	/* A TNT is one byte, which cannot be cut: this is an extended opcode, or a BIP. */
+	/* A TNT has one byte and cannot be cut, so this is an extended opcode, or a BIP. */
 	if (kind == PTL_PT_TNT_8)
 		kind = data[0] == FORMAT_PT_EXTENDED ? PTL_PT_NONE : PTL_PT_BIP;
 	if (status == PTL_TRUNCATED)

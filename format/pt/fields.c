@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The fields of each kind of packet, and the check of their ranges. */
+/* The fields of each packet kind, and the check of their ranges. */
 #include "format/pt/fields.h"
 
 #include <string.h>
@@ -109,13 +109,13 @@ static bool in_range(const struct format_pt_field *field, uint64_t value)
 	return !(value & ((1ull << field->zeros) - 1));
 }
 
-/* size is 0 to 8 bytes. */
+/* size: 0 to 8 bytes. */
 static bool fits(uint64_t payload, unsigned size)
 {
 	return size == 8 || payload >> 8 * size == 0;
 }
 
-/* The field whose range depends on another one, or NULL. */
+/* Returns the name of an invalid field whose range depends on another field, or NULL. */
 static const char *invalid_together(const struct ptl_pt_packet *packet)
 {
 	unsigned most = packet->kind == PTL_PT_TNT_8 ? FORMAT_PT_TNT_8_MAX : FORMAT_PT_TNT_64_MAX;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* IP compression: an address as its difference from the last one, both ways. */
+/* IP compression: an address relative to the last IP, in both directions. */
 #ifndef FORMAT_PT_LAST_IP_H
 #define FORMAT_PT_LAST_IP_H
 
 #include <ptl/pt.h>
 
 /*
- * The last IP is a plain 64-bit value, kept by the encoder or decoder of a stream. It is the
- * address of the last TIP, TIP.PGE, TIP.PGD or FUP that had one, and 0 at each PSB (SDM, section
- * "IP Compression"). An OVF sets it to 0 too: the packets that were lost may have had addresses.
- * The SDM does not say so; CPUs send the whole address then, and libipt reads it as PTL does.
+ * The last IP is a plain 64-bit value, kept by the encoder or decoder of a stream: the address of the last TIP,
+ * TIP.PGE, TIP.PGD or FUP with an address, and 0 at each PSB (SDM, section "IP Compression"). An OVF also sets the last
+ * IP to 0, as the lost packets may have had addresses. The SDM does not specify this, but CPUs send the whole address
+ * after an OVF, and libipt decodes in the same way.
  */
 
-/* The address of a packet with this form and payload, after last. form is not PTL_PT_IP_NONE. */
+/* Returns the address of a packet with this form and payload; last: the last IP. form must not be PTL_PT_IP_NONE. */
 static inline uint64_t format_pt_ip_expand(uint64_t last, unsigned form, uint64_t payload)
 {
 	switch (form) {
@@ -30,9 +30,9 @@ static inline uint64_t format_pt_ip_expand(uint64_t last, unsigned form, uint64_
 }
 
 /*
- * The form that a CPU would take for ip after last: the shortest, except that nothing is compressed
- * against 0, the last IP at a PSB. A canonical address that differs in bits 47:32 takes the
- * sign-extended form, as CPUs do; the 48-bit update is left for addresses of 57-bit linear space.
+ * Returns the form that a CPU would choose for `ip` after `last`: the shortest form, except that nothing is compressed
+ * against 0, the last IP at a PSB. A canonical address that differs in bits 47:32 gets the sign-extended form, as from
+ * CPUs; the 48-bit update remains for addresses of 57-bit linear space.
  */
 static inline unsigned format_pt_ip_compress(uint64_t last, uint64_t ip)
 {

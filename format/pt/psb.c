@@ -1,31 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The search for PSBs, where decoding can start. */
+/* Searches PSBs, where decoding can start. */
 #include "format/pt/packet.h"
 
 /*
- * A PSB is 02 82 eight times (SDM, section "Packet Stream Boundary (PSB) Packet"), and no other
- * sequence of packets makes these 16 bytes. Whatever 16 bytes in a row we look at, one byte of
- * every 16 of the stream is among them: so one byte in 16 is looked at, and its neighbours only if
- * it is 02 or 82.
+ * A PSB is 02 82 eight times (SDM, section "Packet Stream Boundary (PSB) Packet"), and no other sequence of packets has
+ * these 16 bytes. Any 16 consecutive bytes contain exactly one of every 16th byte of the stream. So the search checks
+ * one byte in 16, and its neighbours only if the byte is 02 or 82.
  */
 static bool pattern_byte(uint8_t byte, size_t from_start)
 {
 	return byte == (from_start & 1 ? FORMAT_PT_MATCH_PSB >> 8 : FORMAT_PT_MATCH_PSB & 0xff);
 }
 
-/*
- * The PSB that ends the run of the pattern around `at`, which is one of its bytes; size if it is
- * too short.
- */
+/* Returns the PSB that ends the run of the pattern around the byte `at`; `size` if the run is too short. */
 static size_t psb_around(const uint8_t *data, size_t size, size_t from, size_t at)
 {
 	size_t phase = data[at] == (FORMAT_PT_MATCH_PSB & 0xff) ? at : at + 1;
 	size_t start = at, end = at + 1;
 
-	/*
-	 * No further back than a PSB with this byte could reach: one that starts before was looked
-	 * at.
-	 */
+	/* Goes back no further than a PSB with this byte could reach, since an earlier PSB would have been found. */
 	while (start > from && at - start < PTL_PT_PSB_SIZE - 1 && pattern_byte(data[start - 1], start - 1 - phase))
 		start--;
 	start += (start - phase) & 1;

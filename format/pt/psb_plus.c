@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Walks the packets of a PSB+. */
+/* Decodes the packets of a PSB+. */
 #include "format/pt/psb_plus.h"
 
 #include <ptl/error.h>

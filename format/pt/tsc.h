@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From the 56 bits of a TSC packet to the whole TSC and to trace time. */
+/* Extends the 56 bits of a TSC packet to the whole TSC, and converts a TSC to trace time. */
 #ifndef FORMAT_PT_TSC_H
 #define FORMAT_PT_TSC_H
 
@@ -10,9 +10,9 @@
 #define FORMAT_TSC_RANGE (1ull << 56) /* a TSC packet holds the TSC modulo this value */
 
 /*
- * Returns the lowest TSC that a packet of the machine may mean. Packets mean a TSC from there to FORMAT_TSC_RANGE above: a
- * quarter of the range lies before the start of the capture, three quarters behind it. 0 if the TSC at the start is small
- * or unknown.
+ * Returns the lowest TSC that a packet of the machine can mean. Packets mean a TSC from this value up to
+ * FORMAT_TSC_RANGE above: a quarter of the range lies before the start of the capture, three quarters lie after. 0 if
+ * the TSC at the start is small or unknown.
  */
 static inline uint64_t format_tsc_lowest(const struct ptl_machine *machine)
 {
@@ -25,13 +25,13 @@ static inline uint64_t format_tsc_lowest(const struct ptl_machine *machine)
 	return start > before && start <= UINT64_MAX - FORMAT_TSC_RANGE ? (uint64_t)start - before : 0;
 }
 
-/* Returns the whole TSC of a TSC packet. lowest: what format_tsc_lowest returned. */
+/* Returns the whole TSC of a TSC packet. lowest: result of format_tsc_lowest. */
 static inline uint64_t format_tsc_extend(uint64_t lowest, uint64_t tsc)
 {
 	return lowest + ((tsc - lowest) & (FORMAT_TSC_RANGE - 1));
 }
 
-/* Returns the trace time of a whole TSC; 0 if the machine does not say how its TSC counts. */
+/* Returns the trace time of a whole TSC; 0 if the machine's TSC conversion is unknown. */
 static inline uint64_t format_tsc_time(const struct ptl_machine *machine, uint64_t tsc)
 {
 	if (!machine->tsc_multiplier)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Blobs: put together from their chunks, and verified by their hash. */
+/* Reads blobs: assembles chunks and verifies the hash. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,7 +76,7 @@ bool format_blob_next_piece(const struct ptl_trace *trace, const struct format_b
 		*piece = (struct format_blob_piece){blob->entry, blob->from, 0, blob->info.size};
 		return !(*at)++;
 	}
-	/* *at is the number of the part given last plus one; behind the last, that stays. */
+	/* *at: number of the last returned part plus one; 0 after the last part, where the walk ends. */
 	*at = *at ? trace->blob_parts[*at - 1].next : blob->entry;
 	if (*at)
 		*piece = trace->blob_parts[*at - 1].piece;
@@ -95,7 +95,10 @@ static int by_offset(const void *a, const void *b)
 	return (left->offset > right->offset) - (left->offset < right->offset);
 }
 
-/* The bytes of a piece until ptl_buffer_release of its entry; NULL: it has none, and nothing is to be released. */
+/*
+ * Returns the bytes of a piece, valid until ptl_buffer_release of its entry. NULL for an empty piece, which must not be
+ * released.
+ */
 static int acquire_piece(struct ptl_trace *trace, const struct format_blob_piece *piece, const uint8_t **bytes)
 {
 	const uint8_t *data;
@@ -111,7 +114,7 @@ static int acquire_piece(struct ptl_trace *trace, const struct format_blob_piece
 	return status;
 }
 
-/* Of which other blobs have nothing: it is of no use in the cache. */
+/* Whether the piece is a whole buffer. Then no other blob uses the buffer, and caching the buffer is useless. */
 static bool is_whole_buffer(const struct ptl_trace *trace, const struct format_blob_piece *piece)
 {
 	const struct ptl_buffer *buffer = ptl_buffer_at(trace, piece->entry);
@@ -134,7 +137,7 @@ static int copy_piece(struct ptl_trace *trace, const struct format_blob_piece *p
 	return 0;
 }
 
-/* The pieces in order of offset, in fresh memory, if they cover the blob exactly. */
+/* Returns the pieces in order of offset, in new memory. PTL_CORRUPT unless they cover the blob exactly. */
 static int sort_pieces(const struct ptl_trace *trace, const struct format_blob *blob, struct format_blob_piece **sorted,
 		       size_t *count)
 {
@@ -238,12 +241,12 @@ static int read_blob(struct ptl_trace *trace, const struct format_blob *blob, ui
 	return status == PTL_TRUNCATED || status == PTL_UNSUPPORTED ? PTL_CORRUPT : status;
 }
 
-/* ---- whole ---------------------------------------------------------------------------------------------- */
+/* ---- whole blobs -------------------------------------------------------------------------------------- */
 
-/* Blobs up to this size may lie in any file: pages of zeros take next to nothing there. */
+/* Blobs up to this size are allowed in any file, as pages of zeros take almost no space in the file. */
 #define BLOB_ANYWHERE (UINT64_C(64) << 20)
 
-/* Checks that memory for a whole blob is in proportion to the file, unless the trace is to be trusted. */
+/* Checks that the memory for a whole blob is in proportion to the file's size, unless the trace is trusted. */
 static int check_size(struct ptl_trace *trace, struct format_blob *blob)
 {
 	const uint64_t size = blob->info.size;
@@ -262,7 +265,7 @@ static int check_size(struct ptl_trace *trace, struct format_blob *blob)
 	return PTL_CORRUPT;
 }
 
-/* The blob, if it has at most limit bytes. */
+/* Finds a blob of at most `limit` bytes. */
 static int find_blob(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], size_t limit,
 		     const struct format_blob **blob)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads every byte of a trace, so that the list of damage is whole. */
+/* Reads every byte of a trace, which completes the list of damage. */
 #include "format/reader/damage.h"
 #include "format/reader/parts.h"
 #include "format/reader/reader_internal.h"
@@ -26,7 +26,7 @@ static int check_buffers(struct ptl_trace *trace, const struct format_trace_chec
 		if (status)
 			break;
 		status = ptl_buffer_acquire(trace, i, &data, &size);
-		/* Read from its start to its end: the cache need not keep it. */
+		/* The buffer was read completely and need not stay in the cache. */
 		if (status == 0)
 			format_buffer_release_read(trace, i, true, true);
 		else if (format_is_damage(status))
@@ -39,7 +39,7 @@ static int check_blobs(struct ptl_trace *trace, size_t *broken)
 {
 	const size_t count = ptl_blob_count(trace);
 
-	/* Piece by piece: a small file may hold a blob that memory does not. */
+	/* Verifies piece by piece, as a small file may contain a blob larger than memory. */
 	for (size_t i = 0; i < count; i++) {
 		const int status = format_blob_verify(trace, i);
 
@@ -55,7 +55,7 @@ static int check_blobs(struct ptl_trace *trace, size_t *broken)
 
 int format_trace_check(struct ptl_trace *trace, struct format_trace_check *check)
 {
-	/* Events are looked at by decoding them, whichever command uses them. */
+	/* Without callbacks, ptl_process decodes and so checks all events. */
 	const struct ptl_callbacks nobody = {.size = sizeof(nobody)};
 	int status = format_index_compare(trace);
 

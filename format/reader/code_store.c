@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Blobs that are not in the file: in a folder, which a server may fill. */
+/* Blobs outside the file: in a folder, which may be filled from a server. */
 #include "format/reader/code_store.h"
 
 #include <stdlib.h>
@@ -39,7 +39,7 @@ uint64_t format_code_store_failures(const struct ptl_trace *trace, const char **
 	return trace->remote_store ? common_content_remote_failures(trace->remote_store, why) : 0;
 }
 
-/* What a server has comes into the folder; what it does not have is missed there. */
+/* Downloads a blob into the folder. A failure shows as a missing blob in the folder. */
 static void fetch(const struct ptl_trace *trace, const uint8_t *hash, uint64_t limit)
 {
 	if (trace->remote_store)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The list of what is damaged or missing. It grows while a trace is read, from any thread. */
+/* The list of damaged and missing data. The list grows while a trace is read, from any thread. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,14 +14,16 @@
 
 static void append(struct ptl_trace *trace, struct ptl_damage *damage)
 {
-	/* Pointers to entries are given out, so only the vector of pointers may move. */
+	/* Entries are returned by pointer, so only the array of pointers may move. */
 	if (common_vector_room(&trace->damages, trace->damage_count, sizeof(*trace->damages)))
 		trace->damages[trace->damage_count++] = damage;
 	else
 		free(damage);
 }
 
-/* Where there is none, who opens the trace, or relogs it, fails in the end. */
+/*
+ * Reserves memory for an entry. After a failure, opening or relogging the trace fails at the end (format_damage_check).
+ */
 static bool has_room(struct ptl_trace *trace, size_t size)
 {
 	bool room;
@@ -36,7 +38,7 @@ static bool has_room(struct ptl_trace *trace, size_t size)
 
 int format_damage_check(struct ptl_trace *trace)
 {
-	/* Says again what has_room was given. */
+	/* Fails as the reservation in has_room failed. */
 	return trace->too_damaged ? common_memory_budget_take(&trace->damage_account, SIZE_MAX / 2, "pieces of damage",
 							      trace->damage_count + 1)
 				  : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an entry of the damage list means, and a check that makes the list complete. */
+/* Classifies entries of the damage list, and completes the list by a check. */
 #ifndef FORMAT_READER_DAMAGE_H
 #define FORMAT_READER_DAMAGE_H
 
@@ -9,32 +9,38 @@
 #include <ptl/reader.h>
 
 enum format_damage_kind {
-	FORMAT_DAMAGE_LOST,       /* damaged or cut off: what was there cannot be had any more */
-	FORMAT_DAMAGE_UNREADABLE, /* whole, but made in a way that this version cannot read; it can be copied */
-	/* No damage: */
-	FORMAT_DAMAGE_NEWER, /* a part of a kind that only a newer minor version knows; nothing known here is missing */
-	FORMAT_DAMAGE_END,   /* the index is missing, though every byte that is there could be read: the file is being
-			      * written, or its writer was killed */
+	FORMAT_DAMAGE_LOST,       /* damaged or cut off: the data cannot be recovered */
+	FORMAT_DAMAGE_UNREADABLE, /* intact, but encoded in a way that this version cannot read; can be copied */
+	/* Kinds that are no damage: */
+	FORMAT_DAMAGE_NEWER, /* a part of a kind that only a newer minor version knows; no known data is missing */
+	/*
+	 * the index is missing, but every present byte could be read: the file is being written, or its writer was
+	 * killed
+	 */
+	FORMAT_DAMAGE_END,
 };
 
 enum format_damage_kind format_damage_kind(const struct ptl_trace *trace, const struct ptl_damage *damage);
 
-/* Whether something of the trace cannot be read by this version. */
+/* Whether some data of the trace cannot be read by this version. */
 static inline bool format_damage_hurts(const struct ptl_trace *trace, const struct ptl_damage *damage)
 {
 	return format_damage_kind(trace, damage) <= FORMAT_DAMAGE_UNREADABLE;
 }
 
 struct format_trace_check {
-	/* Called for each buffer with the number of those before; non-zero ends the check, which returns it. May be NULL. */
+	/*
+	 * Called for each buffer with the number of preceding buffers. A non-zero result ends the check, which returns
+	 * the result. May be NULL.
+	 */
 	int (*progress)(void *context, size_t done);
 	void *context;
-	size_t broken_blobs; /* result: blobs that are not whole */
+	size_t broken_blobs; /* result: number of incomplete or damaged blobs */
 };
 
 /*
- * Reads every buffer, blob and event; all that is damaged is on the trace's list then. Only other failures are returned:
- * PTL_NO_MEMORY, PTL_SYSTEM, what progress returned.
+ * Reads every buffer, blob and event. Afterwards the trace's list has all damage. Damage is no failure; returns other
+ * failures: PTL_NO_MEMORY, PTL_SYSTEM, or the result of progress().
  */
 int format_trace_check(struct ptl_trace *trace, struct format_trace_check *check);
 

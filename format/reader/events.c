@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Gives the events of all streams in order of time: a merge that opens a buffer only when it is its
- * turn.
- */
+/* Passes the events of all streams in order of time: a merge that opens each buffer only when its turn comes. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -14,29 +11,29 @@
 #include "format/reader/reader_internal.h"
 #include "format/reader/spill.h"
 
-/* Decoded events take more than their bytes; this many times the cache's bound is the merge's. */
+/* Memory limit of the merge, as a multiple of the cache's limit: decoded events take more memory than their bytes. */
 #define MEMORY_FACTOR 4
-#define OPEN_BYTES 1024 /* what a decoded buffer takes however small it is */
+#define OPEN_BYTES 1024 /* least memory of a decoded buffer, in bytes */
 
-/* Where the merge stands in one stream. */
+/* Position of the merge in one stream. */
 struct source {
 	struct ptl_trace *trace;
 	const struct format_reader_stream *stream;
 	uint32_t id; /* of the stream */
 	size_t input;
-	uint64_t shift; /* of its times, modulo 2^64 */
-	size_t at;      /* the current buffer, or the next if none is open */
+	uint64_t shift; /* added to the stream's times, modulo 2^64 */
+	size_t at;      /* index of the open buffer, or of the next buffer if none is open */
 	bool is_open;
 	struct format_event_block block;
-	struct ptl_bytes raw; /* the payload that the block points into */
-	size_t memory;        /* of both; kept for the next buffer */
-	bool is_spilled;      /* the events of the open buffer are in a file instead */
+	struct ptl_bytes raw; /* payload that the block points into */
+	size_t memory;        /* bytes of block and raw; kept for the next buffer */
+	bool is_spilled;      /* the open buffer's events are in a file instead of memory */
 	struct format_spilled spilled;
 };
 
-/* A place in the heap. */
+/* A node of the heap. */
 struct node {
-	uint64_t time; /* of the source's next event, or the earliest that it can have */
+	uint64_t time; /* time of the source's next event, or a lower bound */
 	struct source *source;
 };
 
@@ -46,18 +43,18 @@ struct format_merge {
 	struct ptl_event_filter filter;
 	int (*event)(void *context, const struct format_merge_place *place, const struct ptl_event *event);
 	void *context;
-	struct source *sources; /* of all streams of all inputs */
+	struct source *sources; /* one per event stream of all inputs */
 	size_t source_count;
-	uint64_t until;    /* no event that is later is given, nor what comes after it */
-	size_t limit;      /* of memory */
-	struct node *heap; /* the lowest (time, stream) first */
+	uint64_t until;    /* the merge stops before the first event later than this */
+	size_t limit;      /* memory limit in bytes */
+	struct node *heap; /* the lowest (time, stream) is first */
 	size_t count;
 	size_t memory;
-	struct source scratch; /* decodes what is spilled at once */
+	struct source scratch; /* decodes buffers that are spilled at once */
 	struct format_spill spill;
 };
 
-/* Sources lie in the order of their inputs and of their streams' ids. */
+/* Orders nodes by time. At equal times, sources are ordered by input and stream id, as in their array. */
 static inline bool before(const struct node *a, const struct node *b)
 {
 	return a->time < b->time || (a->time == b->time && a->source < b->source);
@@ -71,7 +68,7 @@ static bool is_wanted(const struct format_merge *merge, const struct format_entr
 	       (!merge->filter.last_time || entry->buffer.first_time <= merge->filter.last_time);
 }
 
-/* Moves to the next buffer that may have wanted events; false at the end of the stream. */
+/* Advances to the next buffer that may have wanted events; false at the end of the stream. */
 static bool next_buffer(const struct format_merge *merge, struct source *source, uint64_t *time)
 {
 	for (; source->at < source->stream->count; source->at++) {
@@ -85,7 +82,7 @@ static bool next_buffer(const struct format_merge *merge, struct source *source,
 	return false;
 }
 
-/* Gives the memory of a source back. */
+/* Frees the memory of a source. */
 static void free_source(struct format_merge *merge, struct source *source)
 {
 	format_event_block_free(&source->block);
@@ -96,7 +93,7 @@ static void free_source(struct format_merge *merge, struct source *source)
 	source->is_open = source->is_spilled = false;
 }
 
-/* Events are read once, so their payloads go past the cache, into memory that is used again. */
+/* Decodes a buffer. Events are read once, so the payload bypasses the cache and goes to reusable memory. */
 static int decode_buffer(struct ptl_trace *trace, size_t entry, struct source *source)
 {
 	const struct ptl_buffer *buffer = &trace->entries[entry].buffer;
@@ -119,7 +116,7 @@ static int decode_buffer(struct ptl_trace *trace, size_t entry, struct source *s
 	return status;
 }
 
-/* Counts what the buffer will need, unless that would pass the bound. */
+/* Reserves the memory that the buffer needs. False if the limit would be exceeded. */
 static bool take_memory(struct format_merge *merge, struct source *source, const struct ptl_buffer *buffer)
 {
 	const size_t bound = common_memory_budget_share(
@@ -136,7 +133,7 @@ static bool take_memory(struct format_merge *merge, struct source *source, const
 	return true;
 }
 
-/* The events of a buffer for which there is no memory go to a file. */
+/* Writes the events of a buffer to a file, as memory is short. */
 static int spill_buffer(struct format_merge *merge, struct source *source, size_t entry)
 {
 	int status = decode_buffer(source->trace, entry, &merge->scratch);
@@ -148,7 +145,7 @@ static int spill_buffer(struct format_merge *merge, struct source *source, size_
 	return status;
 }
 
-/* The time of the next event of a source, which has one. */
+/* Returns the time of the source's next event, which must exist. */
 static int next_time(struct format_merge *merge, struct source *source, uint64_t *time)
 {
 	int status = 0;
@@ -166,7 +163,7 @@ static bool has_more(const struct source *source)
 	return source->is_spilled ? format_spilled_more(&source->spilled) : source->block.next < source->block.count;
 }
 
-/* Opens the current buffer. 1: it is damaged and was skipped. */
+/* Opens the source's current buffer. Returns 1 if the buffer is damaged and was skipped. */
 static int open_buffer(struct format_merge *merge, struct source *source)
 {
 	const size_t entry = source->stream->entries[source->at];
@@ -184,7 +181,7 @@ static int open_buffer(struct format_merge *merge, struct source *source)
 	return next_time(merge, source, &merge->heap[0].time);
 }
 
-/* The source at the top of the heap has changed, or ended. */
+/* Restores the heap after its top source has advanced; removes the source if it has ended. */
 static void settle(struct format_merge *merge, bool more)
 {
 	if (!more) {
@@ -199,7 +196,7 @@ static bool in_filter(const struct format_merge *merge, uint64_t time)
 	return time >= merge->filter.first_time && (!merge->filter.last_time || time <= merge->filter.last_time);
 }
 
-/* The node that comes first after the top one; NULL: none. */
+/* Returns the second node in order, or NULL. */
 static const struct node *second(const struct format_merge *merge)
 {
 	const struct node *left = &merge->heap[1];
@@ -209,7 +206,7 @@ static const struct node *second(const struct format_merge *merge)
 	return merge->count > 2 && before(left + 1, left) ? left + 1 : left;
 }
 
-/* Gives events of the top source as long as it is the lowest. */
+/* Passes events of the top source as long as it precedes all other sources. */
 static int give(struct format_merge *merge, struct ptl_event *event)
 {
 	struct node *top = &merge->heap[0];
@@ -265,7 +262,7 @@ static int run(struct format_merge *merge)
 	return status;
 }
 
-/* Adds the event streams of one input. */
+/* Adds the event streams of an input. */
 static void add_sources(struct format_merge *merge, size_t input)
 {
 	struct ptl_trace *trace = merge->inputs[input].trace;
@@ -336,7 +333,7 @@ int format_merge_events(const struct format_merge_input *inputs, size_t count, c
 	return status;
 }
 
-/* ---- a trace that grows ---------------------------------------------------------------------------------------------- */
+/* ---- growing traces -------------------------------------------------------------------------- */
 
 int format_merge_new(const struct format_merge_input *input, const struct ptl_event_filter *filter,
 		     int (*event)(void *context, const struct format_merge_place *place, const struct ptl_event *event),
@@ -366,12 +363,12 @@ void format_merge_free(struct format_merge *merge)
 	free(merge);
 }
 
-/* The stream of this id goes on where it was. */
+/* Continues a stream at its old position: takes over the source with the same id. */
 static void take_over(const struct format_merge *before, size_t *next, struct source *source)
 {
 	const struct format_reader_stream *stream = source->stream;
 
-	/* Both are in the order of ids, and streams only come to be. */
+	/* Both arrays are sorted by id, and streams are only added. */
 	if (*next == before->source_count || before->sources[*next].id != source->id)
 		return;
 	*source = before->sources[(*next)++];
@@ -429,7 +426,7 @@ int format_merge_run(struct format_merge *merge, uint64_t until)
 
 /* ---- one trace ------------------------------------------------------------------------------------------------------- */
 
-/* What ptl_process was called with. */
+/* Arguments of ptl_process. */
 struct process {
 	struct ptl_trace *trace;
 	const struct ptl_callbacks *callbacks;
@@ -457,7 +454,7 @@ int ptl_process(struct ptl_trace *trace, const struct ptl_event_filter *filter, 
 		status = common_structure_take("ptl_callbacks", callbacks, &called, sizeof(called));
 	if (status)
 		return status;
-	/* A callback that calls this sees what is there by then. */
+	/* A call from within a callback passes the events available now. */
 	if (trace->growth && !trace->growth->processing)
 		return format_realtime_process(trace, &times, &called, context);
 	if (called.begin)

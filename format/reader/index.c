@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Trailer and index: all buffers of a closed file without going through it (docs/format.md 8). */
+/* Trailer and index: find all buffers of a closed file without scanning it (docs/format.md 8). */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +10,11 @@
 
 enum index_item { ITEM_BUFFER = 1, ITEM_STREAM_END = 2 };
 
-/* What the index is gone through for. */
+/* Purpose of a pass over the index. */
 enum purpose {
-	LOOK,     /* whether it is well formed */
-	REGISTER, /* for its buffers */
-	COMPARE,  /* whether the file has the same headers and side areas */
+	LOOK,     /* check that the index is well formed */
+	REGISTER, /* register its buffers */
+	COMPARE,  /* compare its headers and side areas with those in the file */
 };
 
 bool format_find_trailer(struct ptl_trace *trace, struct format_trailer *trailer, int *status)
@@ -29,8 +29,8 @@ bool format_find_trailer(struct ptl_trace *trace, struct format_trailer *trailer
 }
 
 /*
- * Puts the payload of the INDEX buffer at *offset into out, and moves *offset behind the buffer. before: bytes of all
- * payloads before it.
+ * Loads the payload of the INDEX buffer at *offset into `out`, and moves *offset past the buffer. before: total bytes
+ * of the preceding payloads.
  */
 static int load_piece(struct ptl_trace *trace, uint64_t *offset, uint64_t sequence, uint64_t before,
 		      struct ptl_bytes *out)
@@ -50,7 +50,7 @@ static int load_piece(struct ptl_trace *trace, uint64_t *offset, uint64_t sequen
 	    header.kind != PTL_KIND_INDEX || header.sequence != sequence || !format_buffer_header_usable(&header) ||
 	    format_buffer_header_extent(&header) > limit - *offset)
 		return common_fail(PTL_CORRUPT, "buffer %llu of the index is damaged", (unsigned long long)sequence);
-	/* An index repeats headers and side areas, so it cannot be larger than the file by much. */
+	/* An index repeats headers and side areas, so its size is limited by the file's size. */
 	if (before > 2 * trace->size || header.raw_size > 2 * trace->size - before)
 		return common_fail(PTL_CORRUPT, "the index is too large");
 	entry = (struct format_entry){.buffer = {.stream = {.id = header.stream},
@@ -69,7 +69,10 @@ static int load_piece(struct ptl_trace *trace, uint64_t *offset, uint64_t sequen
 	return header.raw_size ? format_payload_load(trace, &entry, place) : 0;
 }
 
-/* Header and side area, size bytes, as the index has them: whether the buffer itself still has the same ones. */
+/*
+ * Compares header and side area, of `size` bytes, in the index with those of the buffer in the file. Adds a difference
+ * to the damage list.
+ */
 static int compare(struct ptl_trace *trace, const struct format_buffer_header *header, uint64_t offset,
 		   const uint8_t *data, size_t size)
 {
@@ -85,7 +88,7 @@ static int compare(struct ptl_trace *trace, const struct format_buffer_header *h
 	return status;
 }
 
-/* One "buffer" item, by purpose. *end is where the buffer before ended. */
+/* Handles a "buffer" item. *end: end of the preceding buffer. */
 static int buffer_item(struct ptl_trace *trace, struct common_cursor *item, uint64_t limit, enum purpose purpose,
 		       uint64_t *end)
 {
@@ -122,7 +125,7 @@ static int stream_item(struct ptl_trace *trace, struct common_cursor *item, uint
 	return 0;
 }
 
-/* The items of one buffer, which they do not span. */
+/* Handles the items of one INDEX buffer; items do not span buffers. */
 static int piece_items(struct ptl_trace *trace, const struct ptl_bytes *piece, uint64_t limit, enum purpose purpose,
 		       uint64_t *end)
 {
@@ -145,7 +148,7 @@ static int piece_items(struct ptl_trace *trace, const struct ptl_bytes *piece, u
 	return status;
 }
 
-/* The whole index, one buffer of it in memory at a time. */
+/* Processes the whole index, with one INDEX buffer in memory at a time. */
 static int go_through(struct ptl_trace *trace, const struct format_trailer *trailer, enum purpose purpose)
 {
 	const uint64_t limit = trailer->index_offset;
@@ -174,7 +177,7 @@ int format_index_load(struct ptl_trace *trace, const struct format_trailer *trai
 	if (!trailer->index_buffers || trailer->index_offset < FORMAT_FILE_HEADER_SIZE)
 		return common_fail(PTL_CORRUPT, "the trailer names no index");
 	status = go_through(trace, trailer, LOOK);
-	/* A truncated or contradictory index is as good as none; from here on it is trusted. */
+	/* A truncated or contradictory index counts as missing. Otherwise the index is trusted from here on. */
 	if (status == PTL_TRUNCATED)
 		status = PTL_CORRUPT;
 	if (!status)

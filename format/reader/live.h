@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the relogger needs of a trace that is read while it is written, besides ptl/reader.h. */
+/* Functions for the relogger to read a trace that is being written, besides ptl/reader.h. */
 #ifndef FORMAT_READER_LIVE_H
 #define FORMAT_READER_LIVE_H
 
@@ -7,15 +7,15 @@
 
 #include <ptl/reader.h>
 
-/* Whether functions that would wait take the trace as it is now instead: that is so while callbacks run. */
+/* held: functions that would wait use the current state of the trace instead. Set while callbacks run. */
 void format_realtime_hold(struct ptl_trace *trace, bool held);
-/* From now on, what comes waits so much longer than ptl_open_realtime said, in ns. */
+/* Adds `delay` ns to the delay given to ptl_open_realtime, for data that arrives from now on. */
 void format_realtime_delay(struct ptl_trace *trace, uint64_t delay);
-/* What ptl_realtime_horizon would be without that. */
+/* Returns what ptl_realtime_horizon would return without this additional delay. */
 uint64_t format_realtime_ahead(const struct ptl_trace *trace);
-/* What has come is all of it: as if the writer were gone. PTL_NO_MEMORY, PTL_SYSTEM. */
+/* Ends the trace with the data received so far, as if the writer were gone. PTL_NO_MEMORY, PTL_SYSTEM. */
 int format_realtime_end(struct ptl_trace *trace);
-/* Where its bytes are: the file, or the copy of what a pipe has brought. The trace's. */
+/* Returns the descriptor of the trace's bytes: the file, or the copy of a pipe's data. The trace owns it. */
 int format_trace_descriptor(const struct ptl_trace *trace);
 
 #endif

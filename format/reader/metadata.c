@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the METADATA buffers of a trace: what explains everything else in it. */
+/* Reads the METADATA buffers of a trace. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -11,15 +11,15 @@
 #define SCHEMA_KEY_SIZE 20
 
 /*
- * What the memory budget counts for a record, for a schema or map, and for each of its fields and entries: somewhat more than
- * they were measured to take, the writer's copy for the output included.
+ * Bytes that the memory budget counts for a record, for a schema or map, and for each of its fields or entries:
+ * slightly more than measured, including the writer's copy for the output.
  */
 #define RECORD_BYTES 128
 #define TYPE_BYTES 1024
 #define ITEM_BYTES 192
 #define ATTACHMENT_BYTES 320
 
-/* Identity of a schema: provider, id, version, opcode. */
+/* Key of a schema: provider, id, version, opcode. */
 static void schema_key(const struct ptl_guid *provider, uint16_t id, uint8_t version, uint8_t opcode,
 		       uint8_t key[SCHEMA_KEY_SIZE])
 {
@@ -93,7 +93,7 @@ static int take_schema(struct ptl_trace *trace, struct common_cursor body)
 	return 0;
 }
 
-/* Identity of a map: provider, kind, name. False without memory. */
+/* Builds the key of a map: provider, kind, name. False without memory. */
 static bool map_key(const struct ptl_guid *provider, uint32_t kind, const char *name, struct ptl_bytes *key)
 {
 	common_write_bytes(key, provider->bytes, sizeof(provider->bytes));
@@ -102,7 +102,7 @@ static bool map_key(const struct ptl_guid *provider, uint32_t kind, const char *
 	return !key->failed;
 }
 
-/* Takes over the map. */
+/* Adds a map and takes ownership of it on success. */
 static int add_map(struct ptl_trace *trace, struct ptl_map *map, const struct ptl_bytes *key)
 {
 	const uint64_t *known = common_byte_map_get(&trace->map_map, key->data, key->size);
@@ -175,7 +175,7 @@ static int take_attachment(struct ptl_trace *trace, struct common_cursor body)
 	return 0;
 }
 
-/* Only those who merge files ask for it: the record itself is kept. */
+/* Only checks the record. Merging of files reads the stored record later. */
 static int take_recording(struct ptl_trace *trace, struct common_cursor body)
 {
 	uint8_t name[16];
@@ -253,10 +253,7 @@ static int take_records(struct ptl_trace *trace, const struct format_entry *entr
 	while (!status && common_cursor_left(&in)) {
 		struct ptl_record record;
 
-		/*
-		 * A record of two bytes takes a hundred in memory, so their number has a bound of
-		 * its own.
-		 */
+		/* A record of two bytes takes a hundred bytes in memory, so the number of records has its own limit. */
 		if (trace->metadata_items++ >= FORMAT_METADATA_ITEMS_MAX) {
 			format_damage_add(trace, entry->buffer.offset, 0, PTL_CORRUPT, entry->buffer.stream.id,
 					  "there are too many metadata records");
@@ -343,7 +340,7 @@ void format_metadata_free(struct ptl_trace *trace)
 	common_hash_map_free(&trace->unknown_types);
 }
 
-/* ---- what the reader asks ------------------------------------------------------------------------- */
+/* ---- look-up ----------------------------------------------------------------------------------------- */
 
 size_t ptl_machine_count(const struct ptl_trace *trace)
 {

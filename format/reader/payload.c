@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Payloads of buffers: read, checked, decompressed once, and kept within a bound for the next reader. */
+/* Payloads of buffers: read, verified, decompressed once, and cached within a limit. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -9,10 +9,10 @@
 
 /* ---- loading ----------------------------------------------------------------------------------------- */
 
-/* Beyond so many, threads take what they find. */
+/* Number of loaders above which a thread takes any free loader. */
 #define OWN_LOADERS 64
 
-/* Its address distinguishes the threads that live. */
+/* The address identifies a living thread. */
 static _Thread_local char thread_mark;
 
 static struct format_loader *new_loader(void)
@@ -28,7 +28,10 @@ static struct format_loader *new_loader(void)
 	return NULL;
 }
 
-/* The one that this thread used before, which is in the caches of its CPU and not in those of another. */
+/*
+ * Takes the loader that this thread used last, whose memory is in the CPU's caches; otherwise a new loader, or any
+ * loader beyond OWN_LOADERS.
+ */
 static struct format_loader *take_loader(struct ptl_trace *trace)
 {
 	struct format_loader **place = &trace->loaders, *loader;
@@ -117,7 +120,10 @@ int format_expansion_check(const struct ptl_trace *trace, const struct format_en
 	const struct ptl_buffer *buffer = &entry->buffer;
 	const uint64_t size = (uint64_t)FORMAT_BUFFER_HEADER_SIZE + entry->side_size + buffer->stored_size;
 
-	/* Events are what memory and time go with; other bytes are read one buffer at a time. */
+	/*
+	 * Only events are limited, as they need memory and time in proportion to their raw size. Other kinds are read
+	 * one buffer at a time.
+	 */
 	if (buffer->stream.kind != PTL_KIND_EVENTS || buffer->codec == FORMAT_CODEC_RAW ||
 	    trace->max_expansion == UINT32_MAX || buffer->raw_size <= trace->max_expansion * size)
 		return 0;
@@ -127,7 +133,7 @@ int format_expansion_check(const struct ptl_trace *trace, const struct format_en
 			   size, buffer->raw_size, trace->max_expansion);
 }
 
-/* The same for a buffer of the trace, with its damage put on the list. */
+/* Loads a buffer of the trace, and adds damage to the list. */
 static int load_entry(struct ptl_trace *trace, struct format_entry *entry, uint8_t *out)
 {
 	int status;
@@ -144,32 +150,35 @@ static int load_entry(struct ptl_trace *trace, struct format_entry *entry, uint8
 /* ---- cache ------------------------------------------------------------------------------------------- */
 
 /*
- * What was read from its start to its end is rarely wanted again, but it may be: several threads go through a stream one
- * beside the other. Beyond this many bytes of such buffers their memory serves for the next ones, which is
- * faster than fresh memory. Where only the end was read, the start is still to come for another thread, or never.
+ * Limits in bytes for buffers that were read completely, and for buffers whose end was read. A completely read buffer
+ * is rarely needed again, except by threads that read neighbouring parts of a stream. Beyond the limits, the memory is
+ * reused for the next buffers, which is faster than fresh memory. If only the end was read, another thread may still
+ * read the start, or no thread will.
  */
 #define READ_LIMIT ((size_t)1 << 20)
 #define ENDED_LIMIT ((size_t)8 << 20)
-/* Pieces of memory that wait to serve, some for each of a few threads; all but one take this share of the limit at most. */
+/*
+ * Most spare blocks of memory, enough for several threads. All spares but one take at most 1/SPARE_SHARE of the limit.
+ */
 #define SPARES 8
 #define SPARE_SHARE 8
 
-/* In the map from when its loading begins, so that no two threads decompress the same buffer. */
+/* A cached buffer. In the map from the start of its loading, so that no two threads decompress the same buffer. */
 struct format_cached {
 	size_t entry;
-	size_t users; /* the loading thread and those that wait for it included */
+	size_t users; /* number of users, including the loading thread and waiting threads */
 	size_t size;
 	bool loaded;
-	bool failed; /* to load: no longer in the map, and freed by its last user */
-	bool start;  /* was read; so was the end */
+	bool failed; /* loading failed: not in the map any more; the last user frees the memory */
+	bool start;  /* start was read; end was read */
 	bool end;
-	size_t room;        /* bytes of data[], which may have been larger for another buffer */
-	const void *thread; /* that loaded it */
+	size_t room;        /* size of data[] in bytes; may be larger than the buffer, as memory is reused */
+	const void *thread; /* thread that loaded the buffer */
 	struct format_cached *newer, *older;
 	uint8_t data[];
 };
 
-/* What a buffer takes in the cache beside its bytes, its place in the map included. */
+/* Bytes of a cached buffer besides its data, including its place in the map. */
 #define CACHED_BYTES (sizeof(struct format_cached) + 64)
 
 static void unlink_cached(struct format_cache *cache, struct format_cached *cached)
@@ -215,7 +224,7 @@ static void free_oldest_spare(struct format_cache *cache)
 	free_cached(cache, unlink_spare(cache, place));
 }
 
-/* Memory that was just used needs no page faults, and is in the caches of the CPU that used it. */
+/* Keeps the memory as a spare: recently used memory needs no page faults and is in the CPU's caches. */
 static void discard(struct format_cache *cache, size_t limit, struct format_cached *cached)
 {
 	cached->older = cache->spares;
@@ -226,7 +235,7 @@ static void discard(struct format_cache *cache, size_t limit, struct format_cach
 		free_oldest_spare(cache);
 }
 
-/* Memory that this thread has used before, and that fits. */
+/* Takes a spare that this thread used before and that fits. */
 static struct format_cached *take_spare(struct format_cache *cache, size_t size)
 {
 	for (struct format_cached **place = &cache->spares; *place; place = &(*place)->older) {
@@ -270,7 +279,7 @@ static bool may_go(const struct format_cache *cache, size_t limit, const struct 
 	       (is_read(cached) || (cached->end && cache->ended > ENDED_LIMIT) || cache->used > limit);
 }
 
-/* Drops what nobody uses, oldest first, until the limits are kept. */
+/* Drops unused buffers, oldest first, until the limits are met. */
 static void trim(struct format_cache *cache)
 {
 	const size_t limit = common_memory_budget_share(cache->limit);
@@ -303,7 +312,7 @@ static struct format_cached *find_cached(struct format_cache *cache, size_t entr
 	return cached;
 }
 
-/* A place for a buffer that is not there, in use. NULL without memory. */
+/* Adds a buffer that is not in the cache, in use by the caller. NULL without memory. */
 static struct format_cached *add_cached(struct format_cache *cache, size_t entry, size_t size)
 {
 	struct format_cached *cached = new_cached(cache, entry, size);
@@ -320,7 +329,10 @@ static struct format_cached *add_cached(struct format_cache *cache, size_t entry
 	return cached;
 }
 
-/* What another thread is loading, or has loaded; NULL: nobody does, or it failed, which each finds out itself. */
+/*
+ * Finds a buffer and waits until it is loaded. NULL if no thread has loaded or is loading the buffer, or if loading
+ * failed: then the caller tries and fails with its own error text.
+ */
 static struct format_cached *wait_for(struct format_cache *cache, size_t entry)
 {
 	struct format_cached *cached = find_cached(cache, entry);
@@ -337,7 +349,7 @@ static struct format_cached *wait_for(struct format_cache *cache, size_t entry)
 	return cached;
 }
 
-/* Loads outside the lock, which is held before and after. */
+/* Loads the buffer. The caller holds the lock, which is released during the loading. */
 static int fill(struct ptl_trace *trace, struct format_cached *cached)
 {
 	struct format_cache *cache = &trace->cache;

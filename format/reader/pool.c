@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Slots of one size in a few huge pages; what does not fit is malloc's. */
+/* Slots of equal size in a few huge pages; other blocks come from malloc. */
 #include "format/reader/pool.h"
 
 #include <stdlib.h>
@@ -9,12 +9,17 @@
 #define HUGE_PAGE ((size_t)2 << 20)
 #define POOL_SIZE (4 * HUGE_PAGE)
 #define ALIGNMENT 64
-/* Of a piece for the pool. A writer's buffers have 512 KiB, if it does not choose; a trace with those has more beside them. */
+/*
+ * Least bytes of a block for the pool. Buffers of a writer have 512 KiB by default; SLOT_MIN leaves room for a header.
+ */
 #define LARGE ((size_t)256 << 10)
 #define LARGEST (POOL_SIZE / 4)
 #define SLOT_MIN (2 * LARGE + 1024)
 
-/* The pool with slots of at least size bytes. Without huge pages it is slower, and without a pool as well. */
+/*
+ * Creates the pool with slots of at least `size` bytes. Without memory, all blocks come from malloc, which is only
+ * slower.
+ */
 static void make_pool(struct format_pool *pool, size_t size)
 {
 	uint8_t *memory = mmap(NULL, POOL_SIZE + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -22,7 +27,7 @@ static void make_pool(struct format_pool *pool, size_t size)
 
 	if (memory == MAP_FAILED)
 		return;
-	/* What lies before the first whole huge page, and behind the last, goes back. */
+	/* Unmaps the parts before the first and after the last whole huge page. */
 	before = -(uintptr_t)memory & (HUGE_PAGE - 1);
 	if (before)
 		munmap(memory, before);

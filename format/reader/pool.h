@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory for decompressed buffers, in huge pages: fresh memory costs a page fault for some of them instead of 128 for each. */
+/* Memory for decompressed buffers in huge pages. Fresh memory in normal pages costs 128 page faults per buffer. */
 #ifndef FORMAT_READER_POOL_H
 #define FORMAT_READER_POOL_H
 
@@ -7,23 +7,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zero-initialised, then used by one thread at a time. */
+/* Zero-initialised; for one thread at a time. */
 struct format_pool {
-	bool wanted;     /* else all pieces are malloc's */
-	uint8_t *memory; /* slots, from the first large piece on */
-	size_t slot;     /* bytes of each */
-	size_t fresh;    /* where slots begin that were never taken */
-	void *unused;    /* slots that were given back: each begins with the address of the next one */
+	bool wanted;     /* false: all blocks come from malloc */
+	uint8_t *memory; /* the slots; allocated at the first large request */
+	size_t slot;     /* bytes of a slot */
+	size_t fresh;    /* offset of the first slot never used */
+	void *unused;    /* list of returned slots; each begins with the address of the next slot */
 };
 
 /*
- * At least size bytes; NULL without memory. Small pieces, those that are larger than a slot, and those for which no
- * slot is left, are malloc's.
+ * Returns a block of at least `size` bytes; NULL without memory. Small blocks, blocks larger than a slot, and blocks
+ * without a free slot come from malloc.
  */
 void *format_pool_take(struct format_pool *pool, size_t size);
-/* Gives back a piece. */
+/* Returns a block to the pool. */
 void format_pool_give(struct format_pool *pool, void *piece);
-/* All pieces have been given back. */
+/* Frees the pool. All blocks must have been returned. */
 void format_pool_free(struct format_pool *pool);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opens and closes a trace: file header, then the index or a scan, then the metadata. */
+/* Opens and closes traces: file header, then the index or a scan, then the metadata. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,10 @@
 
 #define DEFAULT_MEMORY (64u << 20)
 
-/* Without a right file header, a buffer behind it still proves what the file is. */
+/*
+ * If the file header is damaged, a valid first buffer still proves that the file is a trace. Uses the file id of this
+ * buffer.
+ */
 static bool adopt_first_buffer(struct ptl_trace *trace)
 {
 	uint8_t data[FORMAT_BUFFER_HEADER_SIZE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A trace that is read while it is written: waits for its buffers, and gives events as they come. */
+/* Reads a trace while it is written: waits for buffers, and passes events as they arrive. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -38,9 +38,9 @@ void format_growth_free(struct format_growth *growth)
 	free(growth);
 }
 
-/* ---- what is there now ----------------------------------------------------------------------------------------------- */
+/* ---- reading new data ------------------------------------------------------------------------ */
 
-/* Copies what the pipe has, but no more than one read gives. */
+/* Copies data from the pipe, at most as much as one read returns. */
 static int copy_from_pipe(struct ptl_trace *trace)
 {
 	struct pollfd wait = {.fd = trace->growth->pipe, .events = POLLIN};
@@ -68,7 +68,7 @@ static int copy_from_pipe(struct ptl_trace *trace)
 
 static int look_at_file(struct ptl_trace *trace)
 {
-	/* Asked first: what a writer that is gone has left is all there. */
+	/* Checked before fstat: if the writer is gone, the size is final. */
 	const bool written = common_file_has_writer(trace->fd);
 	struct stat info;
 
@@ -94,7 +94,7 @@ static int take_header(struct ptl_trace *trace)
 	return status;
 }
 
-/* PSBs that were searched for are searched for again. */
+/* Discards the PSBs found by a search; they will be searched again, with the new data. */
 static void forget_search(struct ptl_trace *trace)
 {
 	for (size_t i = 0; i < trace->stream_count; i++) {
@@ -115,7 +115,7 @@ static int take_buffers(struct ptl_trace *trace)
 	forget_search(trace);
 	status = format_scan_grown(trace, &growth->next);
 	growth->over |= trace->complete;
-	/* Now all that is wrong with the rest is damage. */
+	/* The data is final, so everything invalid in the rest is damage. */
 	if (!status && growth->over && !trace->complete)
 		status = format_scan(trace, growth->next);
 	if (!status && trace->entry_count > before) {
@@ -127,7 +127,7 @@ static int take_buffers(struct ptl_trace *trace)
 	return status;
 }
 
-/* Takes in what has come. *more: that was something, or the trace is over now. */
+/* Reads new data. *more: data was added, or the trace has just ended. */
 static int grow(struct ptl_trace *trace, bool *more)
 {
 	struct format_growth *growth = trace->growth;
@@ -148,7 +148,7 @@ static int grow(struct ptl_trace *trace, bool *more)
 	return 0;
 }
 
-/* ---- how far what is there goes -------------------------------------------------------------------------------------- */
+/* ---- the horizon ----------------------------------------------------------------------------- */
 
 static void add_moment(struct format_growth *growth, uint64_t at, uint64_t delay)
 {
@@ -157,7 +157,7 @@ static void add_moment(struct format_growth *growth, uint64_t at, uint64_t delay
 
 	if (growth->moment_count && last->reached == growth->reached)
 		return;
-	/* Of more moments than there is room for, some become one. */
+	/* The ring is bounded, so moments close together are combined. */
 	if (growth->moment_count && at - last->at < delay / (FORMAT_MOMENTS - 2)) {
 		last->reached = growth->reached;
 		return;
@@ -199,7 +199,7 @@ static void move_horizon(struct ptl_trace *trace)
 
 /* ---- waiting --------------------------------------------------------------------------------------------------------- */
 
-/* A pipe wakes when it has something; a file is looked at again and again. */
+/* Waits: for a pipe, until data arrives; for a file, which must be polled, for the whole time. */
 static void rest(const struct format_growth *growth, uint64_t time)
 {
 	const struct timespec pause = {.tv_sec = (time_t)(time / SECOND), .tv_nsec = (long)(time % SECOND)};
@@ -211,7 +211,7 @@ static void rest(const struct format_growth *growth, uint64_t time)
 		nanosleep(&pause, NULL);
 }
 
-/* It may use the trace as it is now. */
+/* Calls idle(), which may use the trace in its current state. */
 static int call_idle(struct ptl_trace *trace, const struct ptl_realtime_options *options)
 {
 	const bool processing = trace->growth->processing;
@@ -320,7 +320,7 @@ static int prepare_source(struct ptl_trace *trace)
 	return common_open_temporary(&trace->fd);
 }
 
-/* The machine is in the first buffer that a recorder writes. */
+/* A recorder writes the machine in its first buffer. */
 static int wait_for_beginning(struct ptl_trace *trace)
 {
 	bool more;
@@ -356,7 +356,7 @@ int ptl_open_realtime_fd(int fd, const char *name, const struct ptl_realtime_opt
 		status = common_structure_take_optional("ptl_open_options", taken.open, &open, sizeof(open));
 	if (status)
 		return status;
-	taken.open = NULL; /* need not live longer than this call */
+	taken.open = NULL; /* the caller's structure may end with this call */
 	result = format_trace_new(fd, name, &open);
 	if (!result)
 		return common_fail_memory("a trace", sizeof(*result));
@@ -365,7 +365,7 @@ int ptl_open_realtime_fd(int fd, const char *name, const struct ptl_realtime_opt
 		*trace = result;
 		return 0;
 	}
-	/* The caller's descriptor stays open. */
+	/* On failure, the caller keeps its descriptor open. */
 	if (result->growth && result->growth->pipe == fd)
 		result->growth->pipe = -1;
 	if (result->fd >= 0 && result->fd != fd)
@@ -406,7 +406,7 @@ static int give(void *context, const struct format_merge_place *place, const str
 	return realtime->callbacks->event ? realtime->callbacks->event(realtime->context, realtime->trace, event) : 0;
 }
 
-/* Gives what there is until the trace is over. */
+/* Passes events until the trace is over. */
 static int follow(struct realtime *realtime)
 {
 	struct ptl_trace *trace = realtime->trace;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Puts each buffer that was found, by scanning or in the index, into its stream. */
+/* Adds each buffer found by scanning or in the index to its stream. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -7,9 +7,9 @@
 #include "format/reader/reader_internal.h"
 #include "common/vector.h"
 
-/* Its place in the map, and in tables of the relogger and of merging, included. */
+/* Bytes counted for a stream, including its place in the map and in tables of the relogger and of merges. */
 #define STREAM_BYTES (sizeof(struct format_reader_stream) + 128)
-/* The same of a buffer, and of a blob. */
+/* Bytes counted for a buffer, and for a blob. */
 #define ENTRY_BYTES (sizeof(struct format_entry) + 10)
 #define BLOB_BYTES (sizeof(struct format_blob) + 12)
 
@@ -44,7 +44,7 @@ static bool has_holes(uint32_t kind)
 	return kind != PTL_KIND_METADATA && kind != PTL_KIND_EVENTS && kind != PTL_KIND_BLOB;
 }
 
-/* What makes a buffer contradict those before it; NULL: nothing. */
+/* Returns the contradiction between a buffer and the preceding buffers, or NULL. */
 static const char *contradiction(const struct format_reader_stream *stream, bool made,
 				 const struct format_buffer_header *header)
 {
@@ -81,7 +81,7 @@ static int add_blob(struct ptl_trace *trace, const struct format_chunk *chunk)
 	return common_row_index_add(&trace->blob_index, &rows, (uint32_t)trace->blob_count++);
 }
 
-/* A side area's chunks lie in the payload one behind the other, so they fit it (format_side_decode). */
+/* Adds a chunk. Chunks of a side area follow each other in the payload, whose size format_side_decode has checked. */
 static int add_chunk(struct ptl_trace *trace, const struct format_chunk *chunk, size_t entry, uint64_t from)
 {
 	const struct ptl_buffer *buffer = &trace->entries[entry].buffer;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the buffers of a file without its index (docs/format.md 7). */
+/* Finds the buffers of a file without using an index (docs/format.md 7). */
 #include <stdlib.h>
 
 #include "common/error.h"
 #include "common/file.h"
 #include "format/reader/reader_internal.h"
 
-#define WIDE_SIZE (256u << 10) /* for going through bytes */
-#define JUMP_SIZE 512u         /* for looking whether there is a header at some place */
+#define WIDE_SIZE (256u << 10) /* bytes, for sequential search */
+#define JUMP_SIZE 512u         /* bytes, for checking single places for a header */
 
-/* A part of the file that was read. */
+/* A part of the file in memory. */
 struct window {
 	uint8_t *data;
 	size_t room;
@@ -18,14 +18,14 @@ struct window {
 };
 
 /*
- * Two windows, so that looking at a place far ahead does not cost what is being gone through: a
- * hostile file may have a header every 104 bytes, each of which claims to end far away.
+ * Two windows: checking a place far ahead does not discard the window of the sequential search. Otherwise a hostile
+ * file, with a header every 104 bytes each claiming a distant end, would make the scan slow.
  */
 struct scan {
 	struct ptl_trace *trace;
 	struct window wide, jump;
 	uint8_t *side;    /* FORMAT_SIDE_MAX bytes */
-	uint64_t trailer; /* its offset; UINT64_MAX: none */
+	uint64_t trailer; /* offset of the trailer; UINT64_MAX: no trailer */
 	int status;       /* PTL_SYSTEM ends the scan */
 };
 
@@ -38,8 +38,8 @@ static const uint8_t *find_in(const struct window *window, uint64_t offset, size
 }
 
 /*
- * At least `need` bytes at offset, or NULL where the file ends before or cannot be read; *got is
- * how many there are. window is read into if neither has them.
+ * Returns at least `need` bytes at offset, and their number in *got. NULL if the file ends before or cannot be read.
+ * Reads into `window` if neither window contains the bytes.
  */
 static const uint8_t *look(struct scan *scan, struct window *window, uint64_t offset, size_t need, size_t *got)
 {
@@ -71,7 +71,7 @@ static bool header_at(struct scan *scan, uint64_t offset, struct format_buffer_h
 	return data && format_buffer_header_decode(data, header) && header->file_id == scan->trace->file_id;
 }
 
-/* The lowest place from offset on where a header or the trailer is; else the file's size. */
+/* Returns the lowest place from `offset` on with a header or the trailer; otherwise the file's size. */
 static uint64_t next_at(struct scan *scan, uint64_t offset)
 {
 	struct format_buffer_header header;
@@ -93,7 +93,7 @@ static uint64_t next_at(struct scan *scan, uint64_t offset)
 		offset += (uint64_t)(found - data);
 		if (offset >= limit)
 			break;
-		/* Reads on where the window ends within the header. */
+		/* Reads more if the window ends within the header. */
 		if (got - (size_t)(found - data) < FORMAT_BUFFER_HEADER_SIZE)
 			found = look(scan, &scan->wide, offset, FORMAT_BUFFER_HEADER_SIZE, &got);
 		if (found && format_buffer_header_decode(found, &header) && header.file_id == scan->trace->file_id)
@@ -122,8 +122,8 @@ static int register_at(struct scan *scan, uint64_t offset, const struct format_b
 }
 
 /*
- * A buffer that is not followed by another: is it damaged, or what is behind it? Returns where to
- * go on.
+ * Handles a buffer that no valid buffer follows: either the buffer or the following data is damaged. Returns where to
+ * continue.
  */
 static uint64_t doubtful(struct scan *scan, uint64_t at, const struct format_buffer_header *header, int *status)
 {
@@ -190,7 +190,7 @@ static bool trailer_at(struct scan *scan, uint64_t offset)
 	return data && format_trailer_decode(data, &trailer) && trailer.file_id == scan->trace->file_id;
 }
 
-/* Bytes of no buffer, as far as they certainly are; false: more has to come first. */
+/* Skips bytes that certainly belong to no buffer. False: more data is needed first. */
 static bool skip(struct scan *scan, uint64_t *at)
 {
 	uint64_t next;
@@ -198,7 +198,7 @@ static bool skip(struct scan *scan, uint64_t *at)
 	if (scan->trace->size - *at < FORMAT_BUFFER_HEADER_SIZE)
 		return false;
 	next = next_at(scan, *at + 1);
-	/* A header may begin in what is there and end in what is not. */
+	/* A header may begin in the present data and end in data still to come. */
 	if (next == scan->trace->size)
 		next -= FORMAT_BUFFER_HEADER_SIZE - 1;
 	damage(scan, *at, next, "bytes that belong to no buffer");
@@ -206,7 +206,7 @@ static bool skip(struct scan *scan, uint64_t *at)
 	return true;
 }
 
-/* Whole buffers, until there are no more; the writer is at what follows. */
+/* Registers complete buffers; the writer is still writing after *at. */
 static int run_grown(struct scan *scan, uint64_t *at)
 {
 	struct format_buffer_header header;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Gives the events of a session's files, one file after the other. */
+/* Passes the events of a session's files, one file after the other. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@ struct session {
 	const struct ptl_realtime_options *options;
 	const struct ptl_event_filter *filter;
 	const struct ptl_callbacks *callbacks;
-	void *context; /* of the callbacks */
+	void *context; /* context of the callbacks */
 };
 
 static int begin(void *context, struct ptl_trace *trace)
@@ -41,7 +41,7 @@ static int event(void *context, struct ptl_trace *trace, const struct ptl_event 
 	return session->callbacks->event(session->context, trace, given);
 }
 
-/* Its recorder does not answer. */
+/* Called while the session's recorder does not answer. */
 static int wait_for_session(void *context, const char *name, uint64_t waited)
 {
 	const struct session *session = context;
@@ -51,7 +51,7 @@ static int wait_for_session(void *context, const char *name, uint64_t waited)
 	return session->options && session->options->idle ? session->options->idle(session->options->context, NULL) : 0;
 }
 
-/* Takes over the descriptor. */
+/* Processes a file. Takes ownership of the descriptor. */
 static int process_file(struct session *session, int fd, const char *path)
 {
 	static const struct ptl_callbacks callbacks = {

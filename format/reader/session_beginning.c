@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The first event that a file does not merely repeat says from when on it is read. */
+/* The first event that is no rundown gives the time from which a file is read. */
 #include "format/reader/session_beginning.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ static int take_first(void *context, struct ptl_trace *trace, const struct ptl_e
 	return 1;
 }
 
-/* Nanoseconds since the recording began; false: the file has no event of its own so far. */
+/* Returns the nanoseconds from the recording's start to the file's first own event; false if there is none yet. */
 static bool find_time(int fd, const char *path, uint64_t *since)
 {
 	static const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take_first};
@@ -49,7 +49,7 @@ static bool find_time(int fd, const char *path, uint64_t *since)
 	return true;
 }
 
-/* The files in front of this one that are there. */
+/* Appends where earlier events are: the existing files that precede this file. */
 static int add_earlier(const char *path, uint64_t number, struct ptl_bytes *text)
 {
 	uint64_t *numbers = NULL;

@@ -19,16 +19,16 @@
 #include "common/session/session_folder.h"
 #include "format/event/kernel_class.h"
 
-#define GONE_MAX 16        /* files in a row, while others are written */
-#define GONE_PAUSE 50      /* milliseconds until the session is asked again */
-#define LEFT_GONE_MAX 4096 /* of a session that is over */
+#define GONE_MAX 16        /* most consecutive files that were deleted before they could be opened */
+#define GONE_PAUSE 50      /* milliseconds before the session is asked again */
+#define LEFT_GONE_MAX 4096 /* most consecutive missing files of a finished session */
 
-/* ---- while it goes on ------------------------------------------------------------------------ */
+/* ---- while the session runs ------------------------------------------------------------------ */
 
-/* "NUMBER MISSED PATH" (record/control/request.c). */
+/* Answer "NUMBER MISSED PATH" (record/control/request.c). */
 struct next {
 	uint64_t number, missed;
-	char *path; /* NULL: there is none so far */
+	char *path; /* NULL: no file yet */
 };
 
 static int parse_next(const char *text, struct next *next)
@@ -51,7 +51,10 @@ static int wait_for_session(void *context, const char *name, uint64_t waited)
 	return files->wait_result;
 }
 
-/* Before the first file is asked for, so that the session cannot end in between. */
+/*
+ * Asks for the answer at the session's end. Called before the first file is requested, so that the session cannot end
+ * in between.
+ */
 static void ask_for_rest(struct format_session_files *files, int folder, const char *name)
 {
 	const struct common_session_wait wait = {wait_for_session, files};
@@ -84,7 +87,7 @@ static int ask_for_next(struct format_session_files *files, int folder, const ch
 	return status;
 }
 
-/* ---- when it is over ------------------------------------------------------------------------- */
+/* ---- when the session is over ---------------------------------------------------------------- */
 
 static void end_with_doubt(struct format_session_files *files, const char *why)
 {
@@ -93,7 +96,9 @@ static void end_with_doubt(struct format_session_files *files, const char *why)
 	files->over = true;
 }
 
-/* Takes what the session says at its end, or that it was killed. PTL_SYSTEM: it says nothing so far; PTL_NO_MEMORY. */
+/*
+ * Receives the session's final answer, or finds that the session was killed. PTL_SYSTEM: no answer yet; PTL_NO_MEMORY.
+ */
 static int await_rest(struct format_session_files *files)
 {
 	const int status = common_session_await(files->connection, &files->rest);
@@ -103,7 +108,7 @@ static int await_rest(struct format_session_files *files)
 	close(files->connection);
 	files->connection = -1;
 	files->killed = status == PTL_NOT_FOUND;
-	/* A recorder that refuses to say it does so at once, and goes on. */
+	/* A recorder that refuses the question answers at once and continues. */
 	files->over = files->killed || !files->rest.refused;
 	if (!files->killed)
 		return 0;
@@ -112,7 +117,7 @@ static int await_rest(struct format_session_files *files)
 	return format_session_killed_find(&files->left, files->path, files->fd, files->number);
 }
 
-/* It could not be asked, for a reason that was just said, and may be over. */
+/* Handles a failed request to a session, which may be over; the reason is in the error chain. */
 static int end_session(struct format_session_files *files, int failure)
 {
 	char why[256];
@@ -128,7 +133,7 @@ static int end_session(struct format_session_files *files, int failure)
 	return 0;
 }
 
-/* Whether the session has said that it is over, as far as it is known without waiting. */
+/* Checks without waiting whether the session has stated its end. */
 static int look_at_rest(struct format_session_files *files)
 {
 	return files->asked && !files->over && files->connection >= 0 && common_session_is_answered(files->connection)
@@ -136,9 +141,9 @@ static int look_at_rest(struct format_session_files *files)
 		       : 0;
 }
 
-/* ---- what it leaves -------------------------------------------------------------------------- */
+/* ---- remaining files ------------------------------------------------------------------------- */
 
-/* As record/control/request.h has it. */
+/* Contents of the final answer, as documented in record/control/request.h. */
 struct left {
 	uint64_t first, last;
 	const char *stem, *suffix;
@@ -150,7 +155,7 @@ static const char *behind(const char *field)
 	return field + strlen(field) + 1;
 }
 
-/* false: there are none, or what was said makes no sense. */
+/* Parses the final answer. Returns false if no files are left, or the answer is invalid. */
 static bool parse_left(struct format_session_files *files, struct left *left)
 {
 	const char *text = files->rest.text;
@@ -166,7 +171,10 @@ static bool parse_left(struct format_session_files *files, struct left *left)
 	return false;
 }
 
-/* Events that were recorded before the file of this number; before the first one of which that is known, if it is older. */
+/*
+ * Returns how many events were recorded before the file with this number. For a file older than all known files: before
+ * the first known file.
+ */
 static uint64_t events_before(const struct left *left, uint64_t number)
 {
 	const char *count = left->counts;
@@ -184,7 +192,7 @@ static void count_missed(struct format_session_files *files, const struct left *
 		files->missed += last - first;
 }
 
-/* *fd is -1 where it is gone. */
+/* Opens a remaining file. *fd is -1 if the file is gone. */
 static int open_left(struct format_session_files *files, const struct left *left, uint64_t number, int *fd,
 		     const char *path)
 {
@@ -201,7 +209,10 @@ static int open_left(struct format_session_files *files, const struct left *left
 	return 0;
 }
 
-/* The first file from this number on that is there: its number, and its path in fresh memory; or *fd -1, and the number behind the last one. */
+/*
+ * Finds the first existing file from *number on: its number, and its path in new memory. Not found: *fd = -1, and
+ * *number is the last number plus one.
+ */
 static int find_left(struct format_session_files *files, const struct left *left, uint64_t *number, int *fd,
 		     char **path)
 {
@@ -277,7 +288,7 @@ static int ask_session(struct format_session_files *files, int folder, const cha
 	return status < 0 ? end_session(files, status) : look_at_rest(files);
 }
 
-/* *path is NULL where there is none any more, *fd is -1 where it is to be opened. */
+/* Finds the next file. *path is NULL if there is none; *fd is -1 if the caller must open the file. */
 static int find_next(struct format_session_files *files, int *fd, char **path)
 {
 	struct next next = {0};
@@ -298,7 +309,7 @@ static int find_next(struct format_session_files *files, int *fd, char **path)
 		else if (status == PTL_NOT_FOUND)
 			status = end_session(files, status);
 	}
-	/* By the time a session of the same name answers, the one before it has said that it is over. */
+	/* When a session of the same name answers, the preceding session has already stated its end. */
 	if (status || files->over) {
 		free(next.path);
 		if (status)
@@ -314,7 +325,7 @@ static int find_next(struct format_session_files *files, int *fd, char **path)
 	return 0;
 }
 
-/* Where the files lie, and what tells them from others', should the session be killed. */
+/* Remembers the path and the descriptor, to find the remaining files if the session is killed. */
 static int remember(struct format_session_files *files, int fd, const char *path)
 {
 	if (files->path && files->fd >= 0)
@@ -327,7 +338,7 @@ static int remember(struct format_session_files *files, int fd, const char *path
 	return files->path ? 0 : common_fail_memory("file name", strlen(path));
 }
 
-/* Where the file that the session writes is gone, the next one is there soon. */
+/* If the session's current file is gone, the next file will soon exist. */
 static void wait_for_another(void)
 {
 	const struct timespec pause = {.tv_nsec = GONE_PAUSE * 1000000l};
@@ -335,7 +346,9 @@ static void wait_for_another(void)
 	nanosleep(&pause, NULL);
 }
 
-/* Once a file is open, it stays; one that is gone by now is one that was missed, which is counted when it is asked for again. */
+/*
+ * An open file cannot be lost any more. A file deleted before the open is requested again, and then counted as missed.
+ */
 int format_session_files_next(struct format_session_files *files, int *fd, char **path)
 {
 	uint64_t last_gone = 0;
@@ -405,7 +418,7 @@ int format_session_files_repeat(struct format_session_files *files, const struct
 
 	if (class == FORMAT_CLASS_NONE || !files->number)
 		return 0;
-	/* What was there already, which each file begins with. */
+	/* Each file begins with rundown, which is new only in the first file. */
 	if ((event->flags & PTL_EVENT_INJECTED) && files->files > 1)
 		return 1;
 	key = XXH64(event->payload, event->payload_size, event->time);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Nobody says which files there are: they are found by their names, and are of the session if their recording began when its did. */
+/*
+ * A killed session cannot name its files, so they are found by their names. A file belongs to the session if both
+ * recordings began at the same time.
+ */
 #include "format/reader/session_killed.h"
 
 #include <fcntl.h>
@@ -13,7 +16,7 @@
 #include "common/error.h"
 #include "common/session/series.h"
 
-/* When the recording of the trace began; 0: it does not say so. PTL_NO_MEMORY: too little is known. */
+/* Reads when the trace's recording began; 0: unknown. PTL_NO_MEMORY. */
 static int start_of(int fd, const char *path, uint64_t *start_time, char boot_id[37])
 {
 	const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -52,7 +55,7 @@ int format_session_killed_find(struct format_session_killed *left, const char *p
 	return status == PTL_NOT_FOUND ? 0 : status;
 }
 
-/* *fd is -1 where the file is not of the session, or has nothing. */
+/* Opens a file. *fd is -1 if the file cannot be read or belongs to another recording. */
 static int open_own(const struct format_session_killed *left, const char *path, int *fd)
 {
 	uint64_t start_time;

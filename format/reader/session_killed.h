@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The files that a session has left which was killed, behind the one that was read last. */
+/* The files that a killed session left after the last file read. */
 #ifndef FORMAT_READER_SESSION_KILLED_H
 #define FORMAT_READER_SESSION_KILLED_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zero-initialised: not looked for so far. */
+/* Zero-initialised: not searched yet. */
 struct format_session_killed {
-	char *stem, *suffix; /* of the files' names */
-	uint64_t *numbers;   /* of those that are there, ascending */
+	char *stem, *suffix; /* parts of the files' names */
+	uint64_t *numbers;   /* numbers of the existing files, ascending */
 	size_t count, next;
-	uint64_t start_time; /* by which all files of one recording are known, */
-	char boot_id[37];    /* since all times count from there */
+	uint64_t start_time; /* identity of the recording: start time ... */
+	char boot_id[37];    /* ... and boot, since times count from the boot */
 };
 
-/* Looks for them: path and fd are of the file of this number. Where there are none, or it is none of a series, count is 0. PTL_NO_MEMORY. */
+/*
+ * Searches the remaining files. path and fd belong to the file with this number. count is 0 if no files remain, or the
+ * path is no file of a series. PTL_NO_MEMORY.
+ */
 int format_session_killed_find(struct format_session_killed *left, const char *path, int fd, uint64_t number);
-/* Opens the next one: *fd, its number, and its path in fresh memory; *fd is -1 where there is none any more. PTL_NO_MEMORY. */
+/* Opens the next file: *fd, its number, and its path in new memory. *fd is -1 if no file is left. PTL_NO_MEMORY. */
 int format_session_killed_next(struct format_session_killed *left, uint64_t *number, int *fd, char **path);
 void format_session_killed_free(struct format_session_killed *left);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where the bytes of a trace come from: a file, or a pipe that is copied to a temporary file. */
+/* Sources of a trace's bytes: a file, or a pipe that is copied to a temporary file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,10 +14,16 @@
 
 #define COPY_SIZE (256u << 10)
 
-/* Of what is no trace by its first bytes, so much is looked at for a buffer of one whose header is damaged. */
+/*
+ * If the first bytes are not a trace's, this many bytes are searched for a buffer, since only the header may be
+ * damaged.
+ */
 #define SEARCHED (16u << 20)
 
-/* Whether this looks like a trace so far; at: where the bytes are in the input. An endless input of something else is not copied. */
+/*
+ * Whether the input may still be a trace; at: offset of the bytes in the input. An endless input of another kind is
+ * thus not copied.
+ */
 static bool may_be_trace(const uint8_t *data, size_t size, uint64_t at, bool *found)
 {
 	static const char buffer[] = "PTLB";

@@ -13,17 +13,17 @@
 
 #define WINDOW ((size_t)16 << 10)
 #define WINDOW_MIN ((size_t)512)
-#define WINDOWS ((size_t)16 << 20) /* bytes of all of them */
+#define WINDOWS ((size_t)16 << 20) /* total bytes of all windows */
 #define PIECE ((size_t)256 << 10)
-/* An event is its size (8 bytes) and itself, packed. */
+/* An event is stored as its size (8 bytes) and the packed event. */
 #define EVENT_BYTES (8 + sizeof(struct ptl_event) + 8)
 
 /* ---- writing ----------------------------------------------------------------------------------------- */
 
-/* Room in the file for a buffer's events; what is not used of it takes no place on the disk. */
+/* Assigns a part of the file for a buffer's events. Unused bytes take no disk space. */
 static int take_part(struct format_spill *spill, struct format_spilled *spilled, size_t count, size_t raw_size)
 {
-	/* An extended item takes at least two bytes of the raw ones. */
+	/* An extended item takes at least two raw bytes. */
 	const uint64_t needed = count * EVENT_BYTES + raw_size * (1 + sizeof(struct ptl_extended) / 2);
 
 	if (!spill->is_open) {
@@ -44,7 +44,7 @@ static int take_part(struct format_spill *spill, struct format_spilled *spilled,
 	return 0;
 }
 
-/* Writes what was packed, and empties it. */
+/* Writes the packed events and empties `out`. */
 static int flush(const struct format_spill *spill, struct format_spilled *spilled, struct ptl_bytes *out)
 {
 	const int status = out->failed ? common_fail_memory("events", PIECE)
@@ -69,7 +69,7 @@ int format_spill(struct format_spill *spill, struct format_spilled *spilled, str
 
 		if (data) {
 			common_store64(data, size);
-			memset(data + size, 0, 8); /* what rounding adds */
+			memset(data + size, 0, 8); /* zeroes the padding */
 			format_event_pack(&event, data + 8);
 		}
 		if (!data || out.size >= PIECE)
@@ -95,7 +95,7 @@ static size_t window_size(const struct format_spill *spill)
 	return share > WINDOW ? WINDOW : share < WINDOW_MIN ? WINDOW_MIN : share;
 }
 
-/* Has at least this many bytes in the window. */
+/* Reads at least `needed` bytes into the window. */
 static int load(const struct format_spill *spill, struct format_spilled *spilled, size_t needed)
 {
 	size_t n = spilled->filled - spilled->from;

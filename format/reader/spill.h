@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Decoded events that wait in an unnamed temporary file: a merge of very many streams has more open buffers than it may
- * have memory. They are read again in small pieces.
+ * Decoded events that wait in an unnamed temporary file and are read back in small pieces. A merge of very many streams
+ * has more open buffers than its memory limit allows.
  */
 #ifndef FORMAT_READER_SPILL_H
 #define FORMAT_READER_SPILL_H
@@ -12,30 +12,34 @@
 
 #include "format/event/events.h"
 
-/* The file, which is made when it is first needed. Zero-initialised is none. */
+/* The file, created on demand. Zero-initialised: no file. */
 struct format_spill {
 	bool is_open;
 	int fd;
-	uint64_t size;  /* given out */
-	size_t streams; /* that may have events in it: what is read ahead of each is bounded together */
+	uint64_t size; /* bytes of the file that are assigned */
+	/* number of streams that may have events in the file; the read-ahead of all streams together is limited */
+	size_t streams;
 };
 
-/* The events of one buffer in it. Zero-initialised is empty; may be filled again and again. */
+/* The events of one buffer in the file. A zero-initialised structure is empty and can be filled repeatedly. */
 struct format_spilled {
-	uint64_t start, capacity; /* its part of the file */
-	uint64_t at, left;        /* what was not read yet */
+	uint64_t start, capacity; /* assigned part of the file */
+	uint64_t at, left;        /* part not read yet */
 	uint8_t *window;
-	size_t room, from, filled; /* of the window, aligned to 8 */
+	size_t room, from, filled; /* capacity, start and end of the data in the window, aligned to 8 */
 };
 
-/* Puts the events of a block that are still to come into the file. PTL_SYSTEM, PTL_NO_MEMORY. */
+/* Writes the remaining events of a block to the file. PTL_SYSTEM, PTL_NO_MEMORY. */
 int format_spill(struct format_spill *spill, struct format_spilled *spilled, struct format_event_block *block,
 		 size_t raw_size);
-/* True if there is an event more. */
+/* Whether there is another event. */
 bool format_spilled_more(const struct format_spilled *spilled);
-/* The time of the event that comes next; there must be one. PTL_SYSTEM, PTL_NO_MEMORY, PTL_TRUNCATED. */
+/* Returns the time of the next event, which must exist. PTL_SYSTEM, PTL_NO_MEMORY, PTL_TRUNCATED. */
 int format_spilled_time(struct format_spill *spill, struct format_spilled *spilled, uint64_t *time);
-/* The event itself; format_spilled_time was called for it. Its pointers are valid until the next call for these. */
+/*
+ * Returns the next event, after a call of format_spilled_time. The event's pointers are valid until the next call for
+ * `spilled`.
+ */
 void format_spilled_next(struct format_spilled *spilled, struct ptl_event *event);
 void format_spilled_free(struct format_spilled *spilled);
 void format_spill_free(struct format_spill *spill);

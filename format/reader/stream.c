@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The bytes of PT streams: random access with holes, and the index of PSBs. */
+/* The bytes of PT streams: random access across holes, and the index of PSBs. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static struct format_reader_stream *find(struct ptl_trace *trace, uint32_t id)
 	return known ? &trace->streams[*known] : NULL;
 }
 
-/* The first buffer of the stream that ends behind offset; stream->count if there is none. */
+/* Returns the first buffer of the stream that ends after `offset`; stream->count if there is none. */
 static size_t first_behind(const struct ptl_trace *trace, const struct format_reader_stream *stream, uint64_t offset)
 {
 	const uint32_t *entries = stream->entries;
@@ -26,9 +26,7 @@ static size_t first_behind(const struct ptl_trace *trace, const struct format_re
 		trace->entries[entries[at]].buffer.position + trace->entries[entries[at]].buffer.raw_size <= offset);
 }
 
-/*
- * Copies from one buffer. A buffer that is wanted as a whole goes straight to where it is wanted.
- */
+/* Copies bytes from one buffer. A whole buffer is decompressed directly into `out`. */
 static int copy_from(struct ptl_trace *trace, size_t entry, size_t from, size_t size, uint8_t *out)
 {
 	const uint8_t *data;
@@ -45,7 +43,7 @@ static int copy_from(struct ptl_trace *trace, size_t entry, size_t from, size_t 
 	return 0;
 }
 
-/* How far it is from offset to the next byte that may be readable, or to the stream's end. */
+/* Returns the distance from `offset` to the next byte that may be readable, or to the stream's end. */
 static uint64_t hole_at(const struct ptl_trace *trace, const struct format_reader_stream *stream, size_t i,
 			uint64_t offset)
 {
@@ -80,7 +78,7 @@ int ptl_stream_read(struct ptl_trace *trace, uint32_t id, uint64_t offset, void 
 			part = size - *read;
 		status = part ? copy_from(trace, entry, from, part, out + *read) : 0;
 		if (format_is_damage(status)) {
-			/* The rest of a damaged buffer is a hole like any other. */
+			/* The rest of a damaged buffer counts as a hole. */
 			if (!*read)
 				*hole = buffer->raw_size - from;
 			return 0;
@@ -113,15 +111,18 @@ void ptl_stream_read_ahead(struct ptl_trace *trace, uint32_t id, uint64_t offset
 
 #define PSB_SIZE 16
 
-/* Bytes of a pattern that ran over the end of a buffer. */
+/* State of a search, with the end of the preceding buffer, where a PSB may begin. */
 struct psb_search {
 	struct format_reader_stream *stream;
 	uint8_t tail[PSB_SIZE - 1 + PSB_SIZE - 1];
 	size_t tail_size;
-	uint64_t position; /* of what comes next */
+	uint64_t position; /* position of the next bytes */
 };
 
-/* The pattern is at offset, and what comes next is behind it: in a longer run, the PSB is the last 16 bytes. */
+/*
+ * Adds a PSB at `offset`. In a run longer than a PSB, the PSB is the last 16 bytes, so a later match replaces the
+ * preceding one.
+ */
 static bool add_psb(struct psb_search *search, uint64_t offset)
 {
 	struct format_reader_stream *stream = search->stream;
@@ -150,7 +151,7 @@ static bool search_bytes(struct psb_search *search, const uint8_t *data, size_t 
 	return true;
 }
 
-/* The search goes over the joint of two buffers by itself, then through the buffer. */
+/* Searches across the border with the preceding buffer, then within the buffer. */
 static bool search_buffer(struct psb_search *search, const uint8_t *data, size_t size)
 {
 	const size_t head = size < PSB_SIZE - 1 ? size : PSB_SIZE - 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* When a trace ends. */
+/* The end of a trace. */
 #include "format/reader/trace_end.h"
 
 uint64_t format_trace_end(const struct ptl_trace *trace)

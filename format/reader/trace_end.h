@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* When a trace ends, as users mean it who count times from there. */
+/* The end of a trace, for users who specify times relative to the end. */
 #ifndef FORMAT_READER_TRACE_END_H
 #define FORMAT_READER_TRACE_END_H
 
@@ -8,8 +8,8 @@
 #include <ptl/reader.h>
 
 /*
- * The time of the last thing that was recorded, in the trace's clock. A recorder may go on for a while after that, and
- * the end that it gives is used only where nothing has a time; 0: not known.
+ * Returns the time of the last recorded event or packet, in the trace's clock. A recorder may run on afterwards, so its
+ * own end time is used only if nothing in the trace has a time. 0: unknown.
  */
 uint64_t format_trace_end(const struct ptl_trace *trace);
 

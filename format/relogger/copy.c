@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How streams and blobs pass: buffer by buffer as they are, or the parts of them that are wanted. */
+/* Passes streams and blobs: buffer by buffer unchanged, or only the wanted parts. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 /* --- one buffer --------------------------------------------------------------------------------------- */
 
-/* The PSBs of a stream within [first, end). */
+/* Returns the PSBs of a stream within [first, end). */
 static const struct ptl_psb *find_psbs(const struct ptl_trace *trace, size_t stream, uint64_t first, uint64_t end,
 				       size_t *count)
 {
@@ -26,7 +26,7 @@ static const struct ptl_psb *find_psbs(const struct ptl_trace *trace, size_t str
 	return *count ? psbs + low : NULL;
 }
 
-/* own_psbs: of the stream's PSBs those that lie in the buffer go with it, instead of those that it came with. */
+/* Copies a whole buffer. own_psbs: replaces the buffer's list of PSBs by the stream's PSBs within the buffer. */
 static int copy_whole(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream, size_t entry,
 		      bool own_psbs, int (*look)(void *context, uint64_t offset, const uint8_t *data, size_t size))
 {
@@ -71,7 +71,7 @@ static int copy_psbs(struct ptl_relogger *relogger, struct ptl_relogger_input *i
 	return status;
 }
 
-/* The bytes [first, end) of the stream, which lie in this buffer. */
+/* Copies the bytes [first, end) of the stream, which lie in this buffer. */
 static int copy_part(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream, size_t entry,
 		     uint64_t first, uint64_t end)
 {
@@ -89,7 +89,7 @@ static int copy_part(struct ptl_relogger *relogger, struct ptl_relogger_input *i
 	data += first - buffer->position;
 	if (!status)
 		status = ptl_writer_bytes(relogger->writer, target->id, data, end - first - 1, time);
-	/* When within the buffer's time its bytes came is not known: all of it counts. */
+	/* Within the buffer's time span, the time of the bytes is unknown, so the copy gets the whole span. */
 	if (!status)
 		status = ptl_writer_bytes(relogger->writer, target->id, data + (end - first - 1), 1, last);
 	ptl_buffer_release(input->trace, entry);
@@ -115,7 +115,7 @@ int format_relogger_copy_range(struct ptl_relogger *relogger, struct ptl_relogge
 	return copy_part(relogger, input, stream, entry, first, end);
 }
 
-/* What of a buffer lies within the ranges. *end is the position behind what was written before. */
+/* Copies the bytes of a buffer that lie within the ranges. *end: position after the bytes written before. */
 static int copy_ranges(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream, size_t entry,
 		       const struct ptl_stream_plan *plan, uint64_t *end)
 {
@@ -130,7 +130,7 @@ static int copy_ranges(struct ptl_relogger *relogger, struct ptl_relogger_input 
 
 		if (first >= last)
 			continue;
-		/* A whole buffer states the hole before it by its position. */
+		/* A whole buffer implies the hole before it by its position. */
 		if (first > *end && (first != start || last != stop)) {
 			status = format_relogger_copy_hole(relogger, &input->streams[stream], first - *end, time);
 			*end = first;
@@ -143,7 +143,7 @@ static int copy_ranges(struct ptl_relogger *relogger, struct ptl_relogger_input 
 	return status;
 }
 
-/* What copying a buffer came to, where damage is no reason to end. */
+/* Returns the status of copying a buffer, where damage is no reason to end. */
 static int go_on(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t entry, int status)
 {
 	if (status && !format_is_damage(status))
@@ -179,7 +179,7 @@ int format_relogger_copy_stream(struct ptl_relogger *relogger, struct ptl_relogg
 	return 0;
 }
 
-/* Later stages only narrow what earlier ones left. */
+/* Checks a plan. Later stages can only narrow the plans of earlier stages. */
 static int check_plan(const struct ptl_stream_plan *plan)
 {
 	for (size_t i = 0; i < plan->range_count; i++)
@@ -216,7 +216,7 @@ static int pass_stream(struct ptl_relogger *relogger, struct ptl_relogger_input 
 	int status;
 
 	if (target->leader)
-		return 0; /* it passes with the one that leads it */
+		return 0; /* passes together with its leader */
 	if (target->member)
 		return format_relogger_pass_joined(relogger, target);
 	status = format_relogger_plan_stream(relogger, input, stream, &plan);
@@ -249,7 +249,7 @@ int format_relogger_pass_streams(struct ptl_relogger *relogger)
 
 /* --- blobs -------------------------------------------------------------------------------------------- */
 
-/* Does not keep a damaged blob that a later input has, too, which may have all of it. PTL_NO_MEMORY. */
+/* Drops a damaged blob if a later input has the same blob, which may be intact there. PTL_NO_MEMORY. */
 static int find_better(struct ptl_relogger_input *input, size_t blob, bool *keep)
 {
 	const struct ptl_relogger *relogger = input->relogger;
@@ -282,14 +282,14 @@ static int is_wanted(struct ptl_relogger *relogger, struct ptl_relogger_input *i
 		if (stage->callbacks.blob)
 			status = stage->callbacks.blob(stage->context, relogger, input, info, keep);
 	}
-	/* Last, as it reads all of the blob. */
+	/* Checked last, as find_better reads the whole blob. */
 	return status ? status : find_better(input, blob, keep);
 }
 
-/* What becomes of a buffer: bits of its pieces. */
+/* Bits of a buffer: has a piece that is kept, has a piece that is dropped. */
 enum { PIECE_KEPT = 1, PIECE_LEFT = 2 };
 
-/* Asks about each blob. wanted and buffers are arrays, by blob and by buffer. */
+/* Asks the stages about each blob. wanted: array by blob; buffers: array by buffer. */
 static int decide(struct ptl_relogger *relogger, struct ptl_relogger_input *input, uint8_t *wanted, uint8_t *buffers)
 {
 	const struct ptl_trace *trace = input->trace;
@@ -316,7 +316,7 @@ int format_relogger_copy_blobs(struct ptl_relogger *relogger, struct ptl_relogge
 	return status && !format_is_damage(status) ? status : format_relogger_check(relogger);
 }
 
-/* Buffers of which everything is wanted; also those in which no blob is known. */
+/* Copies buffers of which everything is wanted, and buffers without known blobs. */
 static int copy_whole_buffers(struct ptl_relogger *relogger, struct ptl_relogger_input *input, const uint8_t *buffers)
 {
 	const struct ptl_trace *trace = input->trace;
@@ -339,7 +339,7 @@ static int copy_whole_buffers(struct ptl_relogger *relogger, struct ptl_relogger
 	return 0;
 }
 
-/* A wanted piece of a buffer that also holds what is not wanted. */
+/* Copies a wanted piece of a buffer that also has unwanted pieces. */
 int format_relogger_copy_piece(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
 			       const struct ptl_blob_info *blob, const struct format_blob_piece *piece)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Parts of one recording overlap: of equal events of the same stream and time, and of equal records, the output has as many
- * as the input with the most of them. Only the events of one time have to be remembered, and only where inputs overlap.
+ * Parts of one recording overlap. The output has as many equal events (of the same stream and time), and as many equal
+ * records, as the input that has the most of them. Only the events of one time must be remembered, and only while
+ * inputs overlap.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #include "format/relogger/relogger_internal.h"
 #include "common/vector.h"
 
-#define OF_OUTPUT UINT64_MAX /* whose count it is, in place of an input's number */
+#define OF_OUTPUT UINT64_MAX /* owner of the output's counts, in place of an input's number */
 
 struct count_key {
 	uint64_t owner;
@@ -25,7 +26,7 @@ struct format_held {
 	struct ptl_relogger_input *input;
 	struct format_relogger_stream *stream;
 	struct count_key key;
-	uint64_t number; /* of such events of this input */
+	uint64_t number; /* how many such events this input has, including this event */
 	uint8_t *data;
 };
 
@@ -38,7 +39,7 @@ static uint64_t get_count(const struct common_byte_map *counts, const struct cou
 	return count ? *count : 0;
 }
 
-/* Counts one more of an input's. *number is how many those are. */
+/* Counts one more for the owner. *number: the new count. */
 static int count_one(struct common_byte_map *counts, struct count_key *key, uint64_t owner, uint64_t *number)
 {
 	key->owner = owner;
@@ -46,7 +47,9 @@ static int count_one(struct common_byte_map *counts, struct count_key *key, uint
 	return common_byte_map_put(counts, key, sizeof(*key), *number);
 }
 
-/* Whether the output needs this one: whatever has been counted for it has fewer. */
+/*
+ * Whether the output needs another event of this kind: the output has fewer than `number`. Counts the event if needed.
+ */
 static int is_needed(struct common_byte_map *counts, struct count_key *key, uint64_t number, bool *needed)
 {
 	key->owner = OF_OUTPUT;
@@ -79,7 +82,10 @@ static bool is_of_end(const struct ptl_descriptor *descriptor)
 	return format_action_of(format_class_of(descriptor), descriptor->opcode) == FORMAT_ACTION_END_RUNDOWN;
 }
 
-/* Whether a cut has added the event at one of its borders; *again: another input has the same. */
+/*
+ * Whether a cut added the event as rundown at one of its borders. *again: the event is redundant, as another input
+ * covers the border.
+ */
 static bool is_rundown(const struct ptl_relogger_input *input, const struct ptl_event *event, bool *again)
 {
 	*again = false;
@@ -100,7 +106,7 @@ static bool is_rundown(const struct ptl_relogger_input *input, const struct ptl_
 
 /* --- events ------------------------------------------------------------------------------------------- */
 
-/* Within which times nothing changes of how many inputs have events, and whether these are several. */
+/* Finds the range of times around `time` in which the same inputs have events, and whether several inputs have. */
 static void look_around(struct ptl_relogger *relogger, uint64_t time)
 {
 	struct format_dedup *dedup = &relogger->dedup;
@@ -134,7 +140,10 @@ static bool is_in_window(const struct ptl_relogger_input *input, uint64_t time)
 	return false;
 }
 
-/* Beside its window a cut has but some of the events: those of the input that has all tell their order. */
+/*
+ * Whether the event must wait. Outside its window, a cut has only some of the events, so an input that has all events
+ * determines their order.
+ */
 static bool has_to_wait(const struct ptl_relogger_input *input, uint64_t time)
 {
 	const struct ptl_relogger *relogger = input->relogger;
@@ -164,7 +173,7 @@ static void add_numbers(struct ptl_bytes *out, const struct ptl_event *event)
 	add_number(out, event->extended_count);
 }
 
-/* All that an event is, but its time. */
+/* Hashes all properties of an event except its time. */
 static int hash_event(struct ptl_bytes *out, uint32_t stream, const struct ptl_event *event, XXH128_hash_t *hash)
 {
 	out->size = 0;
@@ -201,7 +210,7 @@ static int hold(struct ptl_relogger *relogger, const struct format_held *held, c
 	return 0;
 }
 
-/* An event that no other input had, in its stream, though its time may be over. */
+/* Passes an event that no other input has, in its own stream, although later events may have passed. */
 static int pass_held(struct ptl_relogger *relogger, struct format_held *held)
 {
 	const struct ptl_event event = format_event_unpack(held->data);
@@ -235,7 +244,7 @@ int format_dedup_flush(struct ptl_relogger *relogger)
 	return status;
 }
 
-/* An event at a time at which several inputs have some. */
+/* Handles an event at a time at which several inputs have events. */
 static int compare(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
 		   struct format_relogger_stream *target, const struct ptl_event *event)
 {

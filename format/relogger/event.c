@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events that can be changed: ITraceEvent's methods. */
+/* Modifiable events: the methods of ITraceEvent. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,10 @@
 #include "format/event/events.h"
 #include "format/relogger/relogger_internal.h"
 
-/* Copies size bytes to where they stay; data may lie in what was copied before. NULL without memory. */
+/*
+ * Copies bytes into the event's memory; `data` may be in the preceding copy, so two buffers alternate. NULL without
+ * memory.
+ */
 static uint8_t *keep(struct format_event_memory *memory, const void *data, size_t size)
 {
 	struct ptl_bytes *bytes = &memory->bytes[memory->turn ^ 1];
@@ -30,7 +33,7 @@ void format_event_memory_free(struct ptl_trace_event *event)
 	}
 }
 
-/* Where a new event begins: the current one's time, or the start of the capture. */
+/* Returns the time of a new event: the current event's time, or the start of the capture. */
 static uint64_t default_time(const struct ptl_relogger *relogger, const struct ptl_relogger_input *input)
 {
 	if (relogger->current)
@@ -163,7 +166,7 @@ void ptl_event_set_related(struct ptl_trace_event *event, const struct ptl_guid 
 	set_guid(&event->record, PTL_EVENT_HAS_RELATED, &event->record.related, related);
 }
 
-/* The items and, behind them, their bytes are one piece of memory. */
+/* Items and item bytes share one block of memory. */
 int ptl_event_set_extended(struct ptl_trace_event *event, const struct ptl_extended *items, size_t count)
 {
 	struct ptl_bytes *bytes = &event->extended.bytes[event->extended.turn ^ 1];

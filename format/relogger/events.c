@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How events pass: from the inputs through the stages into their streams. */
+/* Passes events from the inputs through the stages to their streams. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -11,8 +11,8 @@
 #define CALLS_BETWEEN_LOOKS 4096
 
 /*
- * An event keeps the order of the current one's stream if it is not before what was written there last and not
- * after the current one. The current event itself stays in its place even if its stream was out of order before.
+ * Whether an event keeps the order of the current event's stream: its time is between the last written time and the
+ * current event's time. The current event itself always counts as in order, even if its stream was out of order before.
  */
 static bool is_in_order(const struct ptl_relogger *relogger, uint64_t time)
 {
@@ -96,7 +96,7 @@ int format_relogger_take_event(void *context, const struct format_merge_place *p
 	return format_relogger_pass(relogger, 0, event, input);
 }
 
-/* The events of some inputs, in order of time. */
+/* Merges the events of some inputs in order of time. */
 static int merge(struct ptl_relogger *relogger, size_t first, size_t count)
 {
 	struct format_merge_input *inputs = calloc(count, sizeof(*inputs));
@@ -127,7 +127,7 @@ bool format_relogger_looks_at_events(const struct ptl_relogger *relogger)
 	return false;
 }
 
-/* Event buffers that nobody looks into, and all other streams if that is true of them, too. */
+/* Copies event buffers that no stage decodes, and all other streams as well if no stage needs them either. */
 static int copy_input(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
 {
 	const struct ptl_trace *trace = input->trace;

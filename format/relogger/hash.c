@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The hashes of the inputs, which provenance names: computed by a thread of their own while the run goes on. */
+/* Hashes of the inputs, for provenance, computed in a separate thread during the run. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +9,9 @@
 #include "format/metadata/input_hash.h"
 #include "format/relogger/relogger_internal.h"
 
-#define PIECE (256u << 10) /* stays in the CPU's cache between reading and hashing */
+#define PIECE (256u << 10) /* fits the CPU's cache between reading and hashing */
 
-/* The hash of the bytes that the trace was opened with. */
+/* Hashes the bytes with which the trace was opened. */
 int format_relogger_hash_input(struct ptl_relogger *relogger, struct ptl_relogger_input *input, enum ptl_hash_kind kind)
 {
 	const uint64_t size = ptl_trace_size(input->trace);
@@ -51,7 +51,7 @@ static void *hash_all(void *context)
 	return NULL;
 }
 
-/* Without a thread it is done at the end. */
+/* Starts the hashing thread. Without a thread, hashing is done at the end of the run. */
 void format_relogger_start_hashes(struct ptl_relogger *relogger)
 {
 	relogger->hashing = common_thread_start(&relogger->hasher, NULL, hash_all, relogger) == 0;

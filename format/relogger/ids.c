@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Changes the ids of processes, threads and CPUs in events of the kernel provider's classes. Where they lie is known
- * from the schemas: fields with the names below, in front of any field whose size varies.
+ * Changes ids of processes, threads and CPUs in events of the kernel provider's classes. Schemas give their places:
+ * fields with the names below, before any field of variable size.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "common/error.h"
 #include "format/relogger/relogger_internal.h"
 
-#define ETW_KERNEL "Windows Kernel" /* as the import of .etl files calls their provider */
+#define ETW_KERNEL "Windows Kernel" /* provider name in traces imported from .etl files */
 
 enum role { ROLE_NONE, ROLE_ID, ROLE_PARENT, ROLE_KEY };
 
@@ -46,7 +46,7 @@ static enum role role_of(const struct ptl_field *field)
 	return ROLE_NONE;
 }
 
-/* Bytes of a field whose size does not vary; 0 for others. */
+/* Returns the bytes of a field of fixed size; 0 for other fields. */
 static size_t size_of(const struct ptl_field *field)
 {
 	static const uint8_t sizes[] = {
@@ -69,7 +69,7 @@ static bool is_of(const struct ptl_schema *schema, const struct ptl_descriptor *
 	       memcmp(&schema->provider, &descriptor->provider, sizeof(schema->provider)) == 0;
 }
 
-/* Those of Windows' kernel explain themselves in the trace. */
+/* Finds the schema of a Windows kernel event, which the trace contains. */
 static const struct ptl_schema *find_etw(struct ptl_relogger_input *input, const struct ptl_descriptor *descriptor)
 {
 	const struct ptl_schema *schema = descriptor->id ? NULL : ptl_schema_find(input->trace, descriptor);
@@ -79,7 +79,7 @@ static const struct ptl_schema *find_etw(struct ptl_relogger_input *input, const
 	return input->schema = schema;
 }
 
-/* The last one found is most often the next one wanted. */
+/* Finds the schema of an event. Checks the last result first, as events repeat. */
 static const struct ptl_schema *find_schema(struct ptl_relogger_input *input, const struct ptl_descriptor *descriptor)
 {
 	size_t count;

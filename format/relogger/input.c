@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The relogger's inputs: files, pipes that are spooled, files that are still being written. */
+/* The relogger's inputs: files, pipes copied to temporary files, and files that are being written. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static int new_input(struct ptl_relogger *relogger, const char *name, void *cont
 	return 0;
 }
 
-/* Leaves fd to the caller. */
+/* Opens the trace. The caller keeps fd. */
 static int open_trace(struct ptl_relogger_input *input, int fd)
 {
 	const struct ptl_open_options options = {
@@ -77,7 +77,7 @@ bool ptl_is_closed(int fd)
 	       format_trailer_decode(data, &trailer);
 }
 
-/* Waits until the writer of a file has closed it. A pipe's end is its end. */
+/* Waits until the writer of a file has closed it. Does not wait for a pipe, which is read to its end later. */
 static int wait_for_writer(struct ptl_relogger *relogger, int fd)
 {
 	const struct timespec pause = {.tv_nsec = 20000000};
@@ -90,7 +90,7 @@ static int wait_for_writer(struct ptl_relogger *relogger, int fd)
 	return status;
 }
 
-/* What a new input comes to once it is opened, or could not be. It takes fd over on success. */
+/* Finishes adding an input: frees `added` on failure; takes ownership of fd on success. */
 static int add_input(struct ptl_relogger_input *added, int fd, int status, struct ptl_relogger_input **input)
 {
 	struct ptl_relogger *relogger = added->relogger;

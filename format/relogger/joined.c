@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Streams of several inputs that are parts of one: which they are, and what each has of its bytes (docs/relogging.md). */
+/* Streams of several inputs that are parts of one stream: finds them, and merges their bytes (docs/relogging.md). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +8,9 @@
 #include "format/reader/parts.h"
 #include "format/relogger/relogger_internal.h"
 
-#define COMPARED ((size_t)64 << 10) /* bytes at a time */
+#define COMPARED ((size_t)64 << 10) /* bytes compared at a time */
 
-/* --- which streams are one ---------------------------------------------------------------------------- */
+/* --- finding parts of one stream ----------------------------------------------------------------------- */
 
 static const struct ptl_stream *source_of(const struct format_relogger_stream *stream)
 {
@@ -41,7 +41,10 @@ static int have_same_owner(const struct format_relogger_stream *a, const struct 
 	return status;
 }
 
-/* Compares what both have of [at, end), counted where they come from. What one has not is no difference. */
+/*
+ * Compares the bytes that both streams have in [at, end), a range of original positions. Missing bytes are no
+ * difference.
+ */
 static int compare_bytes(const struct format_relogger_stream *a, const struct format_relogger_stream *b, uint64_t at,
 			 uint64_t end, bool *same)
 {
@@ -90,7 +93,7 @@ static int have_same_bytes(const struct format_relogger_stream *a, const struct 
 	return compare_bytes(a, b, start, end, same);
 }
 
-/* Whether a stream is one with a leader and those that it leads. */
+/* Whether a leader, its members and a stream are parts of one stream: same owner, same bytes where two overlap. */
 static int is_one(const struct format_relogger_stream *leader, const struct format_relogger_stream *stream, bool *one)
 {
 	int status = have_same_owner(leader, stream, one);
@@ -155,7 +158,7 @@ int format_relogger_join_streams(struct ptl_relogger *relogger)
 
 /* --- bytes -------------------------------------------------------------------------------------------- */
 
-/* What of a buffer is kept, counted where the stream comes from. */
+/* The kept part of a buffer, in original positions. */
 struct piece {
 	uint64_t first, end;
 	const struct format_relogger_stream *stream;
@@ -165,7 +168,7 @@ struct piece {
 struct pieces {
 	struct piece *all;
 	size_t count;
-	uint64_t end; /* of the streams, holes included; 0 where they are cut */
+	uint64_t end; /* end of the streams, including holes; 0 if the streams are cut */
 };
 
 static int add_piece(struct pieces *pieces, const struct piece *piece)
@@ -227,7 +230,7 @@ static int compare_pieces(const void *left, const void *right)
 		       : a->stream->input->number > b->stream->input->number;
 }
 
-/* Writes what of a piece is behind *end. What is damaged here may be whole in another input. */
+/* Writes the bytes of a piece after *end. Damaged bytes are skipped, as another input may have them intact. */
 static int write_piece(struct ptl_relogger *relogger, const struct format_relogger_stream *leader,
 		       const struct piece *piece, uint64_t *end)
 {

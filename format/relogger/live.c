@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A trace that is being written: what has come passes, again and again, until it is over. */
+/* Relogs a trace that is being written: passes the new data, repeatedly, until the trace is over. */
 #include <stdlib.h>
 
 #include "common/error.h"
@@ -12,7 +12,7 @@
 #include "format/relogger/relogger_internal.h"
 #include "format/writer/copy.h"
 
-#define PAUSE ((uint64_t)25 * 1000000) /* ns between two looks at it */
+#define PAUSE ((uint64_t)25 * 1000000) /* ns between two checks for new data */
 
 void format_relogger_live_free(struct ptl_relogger_input *input)
 {
@@ -56,7 +56,7 @@ static int begin_stream(struct ptl_relogger *relogger, struct ptl_relogger_input
 	return status ? status : plan_stream(relogger, input, stream);
 }
 
-/* The trace keeps its streams in the order of their ids: new ones may lie between those that are known. */
+/* Adds new streams. The trace sorts its streams by id, so new streams may lie between known streams. */
 static int take_streams(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
 {
 	const size_t count = ptl_stream_count(input->trace), before = input->live->stream_count;
@@ -95,12 +95,12 @@ int format_relogger_tell_stream(struct ptl_relogger *relogger, struct ptl_relogg
 	format_relogger_take_origin(input, record);
 	target->declared = record;
 	status = format_relogger_declare_stream(relogger, input, stream);
-	target->declared = NULL; /* records move as more come */
+	target->declared = NULL; /* addresses of records are not stable, as the array grows */
 	target->told = true;
 	return status;
 }
 
-/* Those without a record, now that they have something. */
+/* Declares streams that have data but no stream record. */
 static int tell_streams(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
 {
 	int status = 0;
@@ -117,7 +117,7 @@ static int tell_streams(struct ptl_relogger *relogger, struct ptl_relogger_input
 	return status;
 }
 
-/* What of those that were dropped is wanted by now: all of it is still there. */
+/* Asks the stages again about dropped streams. A stream wanted now is still complete. */
 static int ask_again(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
 {
 	struct format_live *live = input->live;
@@ -141,7 +141,7 @@ static int ask_again(struct ptl_relogger *relogger, struct ptl_relogger_input *i
 
 /* ---- records --------------------------------------------------------------------------------------------------------- */
 
-/* Records that a stage which looks ahead decides about when it knows all. */
+/* Whether the record waits for the end, because a stage that looks ahead decides about it with full knowledge. */
 static bool waits(const struct format_live *live, const struct ptl_record *record)
 {
 	return live->ahead && (record->type == FORMAT_RECORD_LOSS || record->type == FORMAT_RECORD_ATTACHMENT);
@@ -173,7 +173,7 @@ static int take_waiting_records(struct ptl_relogger *relogger, struct ptl_relogg
 
 /* ---- blobs ----------------------------------------------------------------------------------------------------------- */
 
-/* Finds those of the new blobs that the output has already: a callback gave them. */
+/* Finds new blobs that the output already has, because a callback added them. */
 static int look_at_blobs(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
 {
 	struct format_live *live = input->live;
@@ -188,7 +188,7 @@ static int look_at_blobs(struct ptl_relogger *relogger, struct ptl_relogger_inpu
 	return status;
 }
 
-/* The chunks of a buffer of blobs, as it lies in the file. */
+/* Reads the chunks of a buffer of blobs from the file. */
 static int read_chunks(const struct ptl_relogger_input *input, size_t entry, struct format_side *side)
 {
 	const struct format_entry *found = format_trace_entry(input->trace, entry);
@@ -205,7 +205,7 @@ static int read_chunks(const struct ptl_relogger_input *input, size_t entry, str
 	return status;
 }
 
-/* The number of the blob that the chunk is of; PTL_NO_ID: of none that is known. */
+/* Returns the number of the chunk's blob; PTL_NO_ID if unknown. */
 static uint32_t blob_of(const struct ptl_relogger_input *input, const struct format_chunk *chunk)
 {
 	const uint32_t number = ptl_blob_number(input->trace, chunk->hash);
@@ -237,7 +237,7 @@ static int copy_own_chunks(struct ptl_relogger *relogger, struct ptl_relogger_in
 	return status;
 }
 
-/* A buffer that has nothing which the output has already is copied as it is. */
+/* Copies a buffer of blobs. A buffer without blobs that the output already has is copied unchanged. */
 static int copy_blobs(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream, size_t entry)
 {
 	struct format_side side = {0};
@@ -263,7 +263,7 @@ static int copy_buffer(struct ptl_relogger *relogger, struct ptl_relogger_input 
 	return copy_blobs(relogger, input, stream, entry);
 }
 
-/* Those of one stream that are not later than this. */
+/* Copies the buffers of a stream up to the time `until`. */
 static int copy_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t i, uint64_t until)
 {
 	struct format_relogger_stream *stream = &input->streams[i];
@@ -280,8 +280,8 @@ static int copy_stream(struct ptl_relogger *relogger, struct ptl_relogger_input 
 }
 
 /*
- * What callbacks see of events comes later than they do; bytes of the same time come with them, or who reads the output as it
- * grows would take what it has for more than that.
+ * Copies new buffers. Events seen by callbacks are delayed; bytes are delayed equally, so that a reader of the growing
+ * output does not see bytes ahead of their events.
  */
 static int copy_streams(struct ptl_relogger *relogger, struct ptl_relogger_input *input, bool events, uint64_t until)
 {
@@ -343,7 +343,7 @@ static bool asks_for_blobs(const struct ptl_relogger *relogger)
 	return false;
 }
 
-/* What has come by now. */
+/* Passes the data that has arrived. */
 static int pass_some(struct ptl_relogger *relogger, struct ptl_relogger_input *input, struct format_merge *merge)
 {
 	const uint64_t until = merge ? ptl_realtime_horizon(input->trace) : UINT64_MAX;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whose an input is: the machines of all inputs are numbered, their clocks brought to one, and the numbers of their
- * processes, threads and CPUs kept apart (docs/format.md 13).
+ * Machines of the inputs: numbers the machines, aligns their clocks, and keeps ids of processes, threads and CPUs apart
+ * (docs/format.md 13).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,20 +12,20 @@
 #include "format/relogger/relogger_internal.h"
 #include "common/vector.h"
 
-/* --- which machine ------------------------------------------------------------------------------------ */
+/* --- identity of machines ------------------------------------------------------------------------------ */
 
 static bool has_clock(const struct ptl_machine *machine)
 {
 	return machine->clock != PTL_CLOCK_VIRTUAL && machine->clock != PTL_CLOCK_NONE;
 }
 
-/* Wall time when the clock showed 0. */
+/* Returns the wall time at which the clock showed 0. */
 static int64_t wall_zero(const struct ptl_machine *machine)
 {
 	return (int64_t)((uint64_t)machine->wall_start - machine->start_time);
 }
 
-/* What of a record differs between the parts of one trace. */
+/* Clears the members that differ between parts of one trace. */
 static void forget_part(struct ptl_machine *machine)
 {
 	machine->start_time = machine->end_time = 0;
@@ -35,7 +35,10 @@ static void forget_part(struct ptl_machine *machine)
 	machine->hostname[0] = '\0';
 }
 
-/* Parts of one trace, and copies of it, relate their clock to wall time in exactly the same way. */
+/*
+ * Whether both records come from parts or copies of one trace, which have exactly the same relation of clock and wall
+ * time.
+ */
 static bool is_same_record(const struct ptl_machine *a, const struct ptl_machine *b)
 {
 	struct ptl_machine x = *a, y = *b;
@@ -47,7 +50,7 @@ static bool is_same_record(const struct ptl_machine *a, const struct ptl_machine
 	return memcmp(&x, &y, sizeof(x)) == 0;
 }
 
-/* Whether process numbers mean the same; what is not known to be the same is kept apart. */
+/* Whether process ids have the same meaning. In doubt, machines are kept apart. */
 static bool is_same_machine(const struct ptl_machine *a, const struct ptl_machine *b)
 {
 	if (a->boot_id[0] && b->boot_id[0])
@@ -55,7 +58,7 @@ static bool is_same_machine(const struct ptl_machine *a, const struct ptl_machin
 	return is_same_record(a, b);
 }
 
-/* Whether times mean the same. */
+/* Whether times have the same meaning. */
 static bool is_same_clock(const struct ptl_machine *a, const struct ptl_machine *b)
 {
 	if (is_same_record(a, b))
@@ -65,7 +68,10 @@ static bool is_same_clock(const struct ptl_machine *a, const struct ptl_machine 
 
 /* --- clocks ------------------------------------------------------------------------------------------- */
 
-/* Instructions are no nanoseconds: beyond its start such a clock says little about the time of day. */
+/*
+ * Returns the uncertainty of a clock's relation to wall time. A clock that counts instructions relates to wall time
+ * only at its start.
+ */
 static uint64_t own_uncertainty(const struct ptl_machine *machine)
 {
 	const uint64_t length = machine->end_time > machine->start_time ? machine->end_time - machine->start_time : 0;
@@ -97,7 +103,7 @@ static void align(struct ptl_relogger *relogger, struct ptl_relogger_input *inpu
 			     has_clock(first) && has_clock(own) ? "" : " (a clock counts instructions)");
 }
 
-/* The earliest time in an input. */
+/* Returns the earliest time in an input. */
 static int64_t earliest(const struct ptl_relogger_input *input)
 {
 	const struct ptl_trace *trace = input->trace;
@@ -109,7 +115,7 @@ static int64_t earliest(const struct ptl_relogger_input *input)
 	return time > INT64_MAX ? INT64_MAX : (int64_t)time;
 }
 
-/* No time may fall below 0: then all are shifted, the first input's as well. */
+/* Shifts the times of all inputs, also the first input's, if a time would fall below 0. */
 static void keep_positive(struct ptl_relogger *relogger)
 {
 	int64_t lowest = 0;
@@ -127,7 +133,7 @@ static void keep_positive(struct ptl_relogger *relogger)
 
 /* --- numbering ---------------------------------------------------------------------------------------- */
 
-/* A machine that several inputs come from ran from the first start to the last end. */
+/* Extends a machine that several inputs share to the range from the first start to the last end. */
 static void extend(struct ptl_machine *machine, struct ptl_machine part, bool *extended)
 {
 	if (part.end_time > machine->end_time) {
@@ -158,7 +164,7 @@ static int find_machine(struct ptl_relogger *relogger, const struct ptl_machine 
 	return 0;
 }
 
-/* A machine record of the output: as in the input, with the output's clock and index. */
+/* Adapts a machine record to the output's clock and index. */
 static void take_machine(const struct ptl_relogger_input *input, uint16_t index, struct ptl_machine *machine)
 {
 	machine->index = index;
@@ -175,7 +181,7 @@ static void take_machine(const struct ptl_relogger_input *input, uint16_t index,
 		machine->shift_uncertainty += input->uncertainty;
 }
 
-/* Of how many recordings a trace was made, by its history: steps that read nothing are such. */
+/* Returns how many recordings a trace was made from: the number of history steps without inputs. */
 static size_t recordings_of(const struct ptl_trace *trace)
 {
 	size_t recordings = 0, read = 0;
@@ -190,7 +196,10 @@ static size_t recordings_of(const struct ptl_trace *trace)
 	return recordings ? recordings : 1;
 }
 
-/* Process keys of different recordings would be the same by chance; those of parts of one are meant to be. */
+/*
+ * Numbers the recording of an input. Process keys of different recordings could collide and get different prefixes;
+ * parts of one recording share their keys.
+ */
 static void find_recording(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
 {
 	size_t i = 0;

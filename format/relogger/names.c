@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Changes the texts that a run writes of itself and of its inputs. */
+/* Changes texts about the run and its inputs. */
 #include "format/relogger/names.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ void format_relogger_keep_machines(struct ptl_relogger *relogger)
 	relogger->own_machines = true;
 }
 
-/* *text is owned. */
+/* Replaces *text, which is owned. */
 static int rename_text(const struct format_renaming *renaming, enum format_name kind, const char *from, char **text)
 {
 	char *name = renaming->name(renaming->context, kind, from);

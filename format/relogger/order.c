@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The window of events that were injected out of order. They go to a stream of their own, in order of time; the
- * reader's merge puts them between the others.
+ * The window of events injected out of order. These events go to streams of their own, in order of time; the reader
+ * merges the streams.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,7 +20,10 @@ static bool before(const struct format_waiting *a, const struct format_waiting *
 
 COMMON_HEAP(waiting, struct format_waiting, before)
 
-/* The stream that an event of this time keeps in order, and of those the one that is farthest; NULL: none. */
+/*
+ * Returns the window's stream that stays in order with an event of this time; of several, the stream with the latest
+ * end. NULL if none.
+ */
 static struct format_window_stream *find_stream(struct format_window *window, uint64_t time)
 {
 	struct format_window_stream *found = NULL;
@@ -68,7 +71,7 @@ static int write_first(struct ptl_relogger *relogger)
 	return 0;
 }
 
-/* Up to where all of them are; what is not before that needs no stream beside them. */
+/* Returns the earliest end of all streams. An event from this time on needs no additional stream. */
 static uint64_t least_written(const struct format_window *window)
 {
 	uint64_t least = UINT64_MAX;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Parts of one recording: which inputs are such, and what of the recording the output holds (docs/relogging.md). Streams that
- * they share are in joined.c.
+ * Parts of one recording: finds which inputs are parts, and what of the recording the output contains
+ * (docs/relogging.md). joined.c handles streams that parts share.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "format/relogger/relogger_internal.h"
 #include "common/vector.h"
 
-/* --- what an input says ------------------------------------------------------------------------------- */
+/* --- parts in an input --------------------------------------------------------------------------------- */
 
 static bool may_join(uint32_t kind)
 {
@@ -80,7 +80,7 @@ static int add_part(struct ptl_relogger_input *input, const struct ptl_loss *los
 	return 0;
 }
 
-/* The part is all of a recording. */
+/* Adds a part that is the whole recording. */
 static int add_whole(struct ptl_relogger_input *input, const uint8_t name[16])
 {
 	struct ptl_loss whole = {.kept_last = UINT64_MAX};
@@ -110,7 +110,7 @@ static int add_cut(struct ptl_relogger_input *input, const struct ptl_record *re
 	return status;
 }
 
-/* A trace that does not say what it is a part of is a recording. */
+/* Finds the parts in an input. A trace that names no recording is a recording itself. */
 int format_relogger_find_own_parts(struct ptl_relogger_input *input)
 {
 	int status = 0;
@@ -166,14 +166,17 @@ static int look_at(struct ptl_relogger_input *input)
 	return format_relogger_find_own_parts(input);
 }
 
-/* --- which rundown is reported twice ---------------------------------------------------------------------- */
+/* --- redundant rundown ---------------------------------------------------------------------------------- */
 
 static bool is_same_recording(const struct format_part *a, const struct format_part *b)
 {
 	return memcmp(a->recording, b->recording, sizeof(a->recording)) == 0;
 }
 
-/* Whether another part goes on where this one starts or ends. Of two that start or end alike, one stays. */
+/*
+ * Finds whether another part covers the start or the end of this part. If two parts start or end at the same time, the
+ * rundown of the first input stays.
+ */
 static void compare_parts(struct format_part *part, const struct format_part *other, bool comes_before)
 {
 	const bool reaches_start = part->known && other->last >= part->known - 1;
@@ -209,7 +212,7 @@ int format_relogger_find_parts(struct ptl_relogger *relogger)
 	return status;
 }
 
-/* --- what the output is a part of --------------------------------------------------------------------- */
+/* --- recording of the output ---------------------------------------------------------------------------- */
 
 int ptl_relogger_change(struct ptl_relogger *relogger, const void *data, size_t size)
 {
@@ -226,7 +229,7 @@ int ptl_relogger_change(struct ptl_relogger *relogger, const void *data, size_t 
 	return 0;
 }
 
-/* Changes of events that callbacks did not report make the recording invalid. */
+/* Whether callbacks may have changed events without ptl_relogger_change; then the output belongs to no recording. */
 static bool is_unknown_change(const struct ptl_relogger *relogger)
 {
 	for (size_t i = 0; !relogger->has_change && i < relogger->stage_count; i++)
@@ -257,7 +260,7 @@ struct parts {
 	size_t count;
 };
 
-/* Of what one input leaves out, others have as much as they add to it. */
+/* Reduces a part's dropped events and bytes by those that other inputs of the recording add. */
 static void count_left(const struct ptl_relogger *relogger, struct format_part *part, size_t owner)
 {
 	uint64_t events = 0, bytes = 0;
@@ -272,7 +275,7 @@ static void count_left(const struct ptl_relogger *relogger, struct format_part *
 				break;
 			}
 	}
-	/* What it shares counts with one of them only. */
+	/* Events and bytes shared with other inputs are counted only once. */
 	events -= events < relogger->inputs[owner]->shared_events ? events : relogger->inputs[owner]->shared_events;
 	bytes -= bytes < relogger->inputs[owner]->shared_bytes ? bytes : relogger->inputs[owner]->shared_bytes;
 	part->events -= part->events < events ? part->events : events;
@@ -294,7 +297,7 @@ static bool touch(const struct format_part *a, const struct format_part *b)
 	return is_same_recording(a, b) && (a->last == UINT64_MAX || b->first <= a->last + 1);
 }
 
-/* Parts that touch become one. */
+/* Unites parts that touch. */
 static void unite(struct parts *parts)
 {
 	size_t count = 0;
@@ -326,7 +329,7 @@ static void narrow(struct format_part *part, const struct ptl_cut *cut)
 	part->record = NULL;
 }
 
-/* Nothing of it is missing, whatever the window. */
+/* Writes that the output contains the whole recording, regardless of the window. */
 static int write_whole(struct ptl_relogger *relogger, const uint8_t name[16])
 {
 	struct ptl_bytes body = {0};
@@ -363,7 +366,7 @@ static int write_part(struct ptl_relogger *relogger, const struct format_part *p
 					   : write_whole(relogger, loss.recording);
 }
 
-/* Parts of one input, as they were, pass as they are. */
+/* Passes a part of one input, unchanged if nothing has changed. */
 static int pass_same(struct ptl_relogger *relogger, struct ptl_relogger_input *input, const struct format_part *part)
 {
 	const bool same = !format_is_named(relogger->change) && !is_unknown_change(relogger);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How metadata passes: records with their stream ids renumbered, damage as loss records, the step of this run. */
+/* Passes metadata: records with converted stream ids, damage as loss records, and the history step of this run. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +16,13 @@
 #include "format/relogger/relogger_internal.h"
 #include "format/writer/copy.h"
 
-/* Fields that are renumbered. */
+/* Tags of converted fields. */
 enum { STREAM_ID = 1, STREAM_CPU = 3, STREAM_PID = 4, STREAM_TID = 5 };
 enum { ORIGIN_FILE = 6, ORIGIN_STREAM = 7, ORIGIN_POSITION = 8 };
 enum { ATTACHMENT_PID = 2 };
 enum { LOSS_STREAM = 2, LOSS_PID = 3, LOSS_TID = 4, LOSS_FIRST = 7, LOSS_LAST = 8 };
 
-/* The index among the input's streams; the number of them: none. */
+/* Returns the index of the input's stream with this id; the number of streams if not found. */
 static size_t index_of(const struct ptl_relogger_input *input, uint32_t id)
 {
 	return format_stream_number(input->trace, id);
@@ -35,13 +35,16 @@ uint32_t ptl_relogger_map_stream(const struct ptl_relogger_input *input, uint32_
 	return i < ptl_stream_count(input->trace) ? input->streams[i].id : PTL_NO_ID;
 }
 
-/* A field whose number is replaced. */
+/* A field and its new number. */
 struct replacement {
 	unsigned tag;
 	uint64_t number;
 };
 
-/* Appends the body with the numbers of some fields replaced; all else, known or not, as it is. */
+/*
+ * Appends a record's body with the numbers of some fields replaced. Other fields, also unknown fields, are copied
+ * unchanged.
+ */
 static void replace(struct ptl_bytes *out, const struct ptl_record *record, const struct replacement *replacements,
 		    size_t count)
 {
@@ -63,7 +66,7 @@ static void replace(struct ptl_bytes *out, const struct ptl_record *record, cons
 	}
 }
 
-/* Writes a body, which is freed. */
+/* Writes a body and frees it. */
 static int write_body(struct ptl_relogger *relogger, uint64_t type, struct ptl_bytes *body)
 {
 	const int status = body->failed ? common_fail_memory("a record", body->size)
@@ -73,7 +76,10 @@ static int write_body(struct ptl_relogger *relogger, uint64_t type, struct ptl_b
 	return status;
 }
 
-/* A stream's record says where the stream comes from: nothing is left of what it said before, since zero is no field. */
+/*
+ * Writes a stream record with the stream's origin. Old origin fields are dropped, as a replaced number of 0 is not
+ * written.
+ */
 static int write_stream(struct ptl_relogger *relogger, const struct ptl_record *record,
 			const struct replacement *replacements, size_t count,
 			const struct format_relogger_stream *stream)
@@ -88,7 +94,7 @@ static int write_stream(struct ptl_relogger *relogger, const struct ptl_record *
 	return write_body(relogger, record->type, &out);
 }
 
-/* What the last field of that tag says; the record was checked when it was read. */
+/* Returns the number in the last field with this tag. The record was checked when it was read. */
 static uint64_t get_number(const struct ptl_record *record, unsigned tag)
 {
 	struct common_cursor body = common_cursor(record->data, record->size);
@@ -102,7 +108,7 @@ static uint64_t get_number(const struct ptl_record *record, unsigned tag)
 	return number;
 }
 
-/* An id that is in the record plus one, so that absent is none. */
+/* Reads and converts an id. Records store an id plus one, so that a missing field means no id. */
 static int get_id(const struct ptl_relogger_input *input, const struct ptl_record *record, struct replacement *id)
 {
 	uint32_t value = (uint32_t)get_number(record, id->tag) - 1;
@@ -134,8 +140,8 @@ static int pass_stream_record(struct ptl_relogger *relogger, struct ptl_relogger
 }
 
 /*
- * Whether the streams of a kind may be left out, or be one with those of other inputs: their records wait until that is
- * known, so that nothing is declared that is not there.
+ * Whether streams of a kind may be dropped or joined with streams of other inputs. Their records wait for this
+ * decision, so that no missing stream is declared.
  */
 static bool may_go(uint32_t kind)
 {
@@ -175,7 +181,7 @@ int format_relogger_declare_stream(struct ptl_relogger *relogger, struct ptl_rel
 	return status;
 }
 
-/* Which part of a recording this is, is written at the end: format_relogger_pass_parts. */
+/* Whether the record states a part of a recording. format_relogger_pass_parts writes such records at the end. */
 static bool is_part(const struct ptl_relogger_input *input, const struct ptl_record *record)
 {
 	struct ptl_loss *loss;
@@ -183,7 +189,7 @@ static bool is_part(const struct ptl_relogger_input *input, const struct ptl_rec
 
 	for (size_t i = 0; !part && i < input->part_count; i++)
 		part = input->parts[i].record == record;
-	/* The parts of a trace that is being written are looked for at its end. */
+	/* Parts of a growing trace are known only at the trace's end. */
 	if (input->live && !format_loss_decode(common_cursor(record->data, record->size), &loss)) {
 		part = loss->kind == PTL_LOSS_CUT && format_is_named(loss->recording);
 		format_loss_free(loss);
@@ -259,7 +265,7 @@ int format_relogger_pass_record(struct ptl_relogger *relogger, struct ptl_relogg
 	if (record->type == FORMAT_RECORD_STREAM)
 		return take_stream_record(relogger, input, record);
 	if (record->type == FORMAT_RECORD_RECORDING)
-		return 0; /* as parts: format_relogger_pass_parts */
+		return 0; /* written by format_relogger_pass_parts */
 	status = ask(relogger, input, record, &keep);
 	if (status || !keep)
 		return status;
@@ -273,7 +279,7 @@ int format_relogger_pass_record(struct ptl_relogger *relogger, struct ptl_relogg
 			return status < 0 ? status : 0;
 	}
 	if (record->type == FORMAT_RECORD_MACHINE && (input->number || relogger->own_machines || relogger->has_machine))
-		return 0; /* format_relogger_finish_records gives them */
+		return 0; /* written by format_relogger_finish_records */
 	return ptl_writer_record(relogger->writer, record->type, record->data, record->size);
 }
 
@@ -301,7 +307,7 @@ int format_relogger_number_stream(struct ptl_relogger *relogger, struct ptl_relo
 	return status;
 }
 
-/* The streams of an input get ids of the output, in the same order. */
+/* Assigns ids of the output to the streams of an input, in the same order. */
 static int number_streams(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
 {
 	int status = 0;
@@ -330,7 +336,7 @@ int format_relogger_pass_records(struct ptl_relogger *relogger)
 
 /* --- damage ------------------------------------------------------------------------------------------- */
 
-/* A newer version's parts are on the list, too, but they are kept: no loss. */
+/* Whether damage is a loss. Parts of a newer version are listed as damage, too, but are copied. */
 static bool is_loss(const struct ptl_damage *damage)
 {
 	return damage->status == PTL_CORRUPT || damage->status == PTL_TRUNCATED;
@@ -345,7 +351,7 @@ static int pass_damage(struct ptl_relogger *relogger, struct ptl_relogger_input 
 		return common_fail_in(full, "%s", input->name);
 	for (size_t i = 0; i < ptl_damage_count(trace); i++) {
 		const struct ptl_damage *damage = ptl_damage_at(trace, i);
-		/* Damage without a size at the end of the file is the missing index. */
+		/* Damage without a size at the end of the file means the missing index. */
 		const bool is_end = damage->status == PTL_TRUNCATED && damage->offset >= ptl_trace_size(trace);
 		const struct ptl_loss loss = {
 			.kind = is_end ? PTL_LOSS_END : PTL_LOSS_BUFFERS,
@@ -396,7 +402,7 @@ static int add_inputs(const struct ptl_relogger *relogger, struct ptl_provenance
 	return 0;
 }
 
-/* Machine 0 comes last: readers that know of one machine only take the last record. */
+/* Machine 0 is last, as old readers with only one machine use the last record. */
 static int write_machines(struct ptl_relogger *relogger)
 {
 	int status = 0;

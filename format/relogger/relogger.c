@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The relogger's life: inputs, output, stages, and the order in which a run does its parts. */
+/* Life of a relogger: inputs, output, stages, and the order of the steps of a run. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 
 #define DEFAULT_MEMORY ((size_t)160 << 20)
 #define DEFAULT_WINDOW_EVENTS 65536
-#define UNMATCHED_MAX ((size_t)64 << 10)     /* bytes of text */
+#define UNMATCHED_MAX ((size_t)64 << 10)     /* limit for the text about unmatched rules, in bytes */
 #define LIVE_FLUSH ((uint64_t)150 * 1000000) /* ns that an event waits in a partial buffer */
 #define DEFAULT_WINDOW_BYTES ((size_t)32 << 20)
 
@@ -164,7 +164,7 @@ int ptl_relogger_output(struct ptl_relogger *relogger, const char *path, bool fo
 {
 	int status = check_output(relogger);
 
-	/* It is opened when the inputs are known: none of them may be it. */
+	/* Inputs that are the output are detected later, in check_inputs. */
 	if (status)
 		return status;
 	status = common_output_open_unnamed(&relogger->file, path, force);
@@ -253,7 +253,7 @@ int ptl_relogger_callbacks(struct ptl_relogger *relogger, const struct ptl_relog
 	return 0;
 }
 
-/* --- what callbacks add ------------------------------------------------------------------------------- */
+/* --- adding by callbacks ------------------------------------------------------------------------------ */
 
 static int check_writer(const struct ptl_relogger *relogger)
 {
@@ -320,7 +320,8 @@ int ptl_relogger_cut(struct ptl_relogger *relogger, const struct ptl_cut *cut)
 	if (status)
 		return status;
 	relogger->cut = taken;
-	relogger->has_cut = taken.events || taken.bytes; /* else the output is what the inputs were */
+	/* without dropped data, the output is as complete as the inputs */
+	relogger->has_cut = taken.events || taken.bytes;
 	return 0;
 }
 
@@ -346,7 +347,7 @@ static int call_all(struct ptl_relogger *relogger, bool begin)
 	return status;
 }
 
-/* Inputs are never changed, not even with force. */
+/* Refuses an output that is an input, even with force. */
 static int check_inputs(const struct ptl_relogger *relogger, const char *path)
 {
 	struct stat output, input;
@@ -368,7 +369,7 @@ static int open_writer(struct ptl_relogger *relogger)
 		.store = relogger->recompress && !relogger->level,
 		.threads = relogger->options.threads,
 		.memory_limit = relogger->options.memory_limit / 4,
-		.write_back = relogger->file.sync, /* it is synced before it gets its name */
+		.write_back = relogger->file.sync, /* as the file will be synced before it gets its name */
 		.flush_interval = relogger->inputs[0]->live ? LIVE_FLUSH : 0,
 		.name = relogger->file.path,
 	};
@@ -390,7 +391,7 @@ static int open_writer(struct ptl_relogger *relogger)
 	status = ptl_writer_open(fd, &options, &relogger->writer);
 	if (status)
 		close(fd);
-	/* What grows is read under its name, and nobody replaces it meanwhile. */
+	/* A growing output is read under its final name. The lock keeps other programs from replacing it. */
 	if (!status && relogger->inputs[0]->live && relogger->file.path) {
 		if (relogger->file.temporary || relogger->file.unnamed)
 			common_file_lock_recorded(relogger->file.fd);
@@ -407,7 +408,7 @@ static void share_memory(const struct ptl_relogger *relogger)
 		format_trace_limit_cache(relogger->inputs[i]->trace, both / relogger->input_count);
 }
 
-/* What can be known of whole inputs before the first of them passes. */
+/* Examines the whole inputs before the first of them passes. */
 static int look_at_inputs(struct ptl_relogger *relogger)
 {
 	int status;

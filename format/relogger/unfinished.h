@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An output that readers have to take for incomplete. */
+/* Writes an output that readers treat as incomplete. */
 #ifndef FORMAT_RELOGGER_UNFINISHED_H
 #define FORMAT_RELOGGER_UNFINISHED_H
 

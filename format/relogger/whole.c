@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inputs into which no callback looks: their buffers are copied in the order of the file, so that what is read for the
- * copy is hashed at once, while it is in the CPU's cache. Reading it once more for the hash would cost half of what
- * writing it does.
+ * Inputs whose streams no callback needs. Their buffers are copied in the order of the file, and the bytes read for the
+ * copy are hashed at once, while they are in the CPU's cache. Reading again for the hash would take half the time of
+ * writing.
  */
 #include <stdlib.h>
 
@@ -40,7 +40,7 @@ int format_relogger_find_whole(struct ptl_relogger *relogger)
 
 /* --- hashing ------------------------------------------------------------------------------------------ */
 
-/* What no buffer that was copied holds: headers, metadata, blobs, the index, what is damaged. */
+/* Hashes the bytes up to `end` that are in no copied buffer: headers, metadata, blobs, the index, damaged data. */
 static int hash_until(struct ptl_relogger_input *input, uint64_t end)
 {
 	const uint64_t left = end > input->hashed ? end - input->hashed : 0;
@@ -61,7 +61,7 @@ static int hash_until(struct ptl_relogger_input *input, uint64_t end)
 	return status;
 }
 
-/* Sees every buffer that is copied, as it is in the file. */
+/* Hashes a copied buffer as it is in the file. */
 static int hash_buffer(void *context, uint64_t offset, const uint8_t *data, size_t size)
 {
 	struct ptl_relogger_input *input = context;
@@ -93,7 +93,7 @@ static bool is_copied(uint32_t kind)
 	return kind != PTL_KIND_METADATA && kind != PTL_KIND_BLOB && kind != PTL_KIND_INDEX;
 }
 
-/* Streams are declared in their order. owners gets the number of each buffer's stream. */
+/* Declares streams in order. owners: receives the stream number of each buffer. */
 static int declare_streams(struct ptl_relogger *relogger, struct ptl_relogger_input *input, uint32_t *owners)
 {
 	const struct ptl_trace *trace = input->trace;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Persistent treaps of pieces: split and merge copy the path they walk, and share the rest. */
+/* Persistent treaps of pieces: split and merge copy the nodes on their path and share all other nodes. */
 #include "format/state/address_space.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 struct format_piece_node {
 	struct format_piece piece;
-	uint32_t priority; /* not above the parent's: keeps the tree balanced */
+	uint32_t priority; /* at most the parent's; keeps the tree balanced */
 	uint32_t epoch;
 	uint32_t left;
 	uint32_t right;
@@ -26,7 +26,7 @@ void format_pieces_keep(struct format_pieces *pieces)
 	pieces->epoch++;
 }
 
-/* splitmix64; the seed is random, so that nobody can choose addresses that make a deep tree. */
+/* splitmix64. The seed is random, so that hostile addresses cannot make a tree deep. */
 static uint32_t next_priority(struct format_pieces *pieces)
 {
 	uint64_t z = pieces->random += COMMON_HASH_FACTOR;
@@ -49,7 +49,7 @@ static bool reserve(struct format_pieces *pieces)
 	return true;
 }
 
-/* A node of the current epoch; 0 (and failed) without memory. */
+/* Returns a node of the current epoch; 0, and sets `failed`, without memory. */
 static uint32_t new_node(struct format_pieces *pieces, const struct format_piece *piece)
 {
 	uint32_t node = pieces->free;
@@ -70,7 +70,7 @@ static uint32_t new_node(struct format_pieces *pieces, const struct format_piece
 	return node;
 }
 
-/* What was cut out: nodes that belong to no kept tree can serve again. */
+/* Frees the nodes of a removed subtree that belong to no kept tree. */
 static void give_back(struct format_pieces *pieces, uint32_t node)
 {
 	if (!node || pieces->nodes[node].epoch != pieces->epoch)
@@ -81,7 +81,7 @@ static void give_back(struct format_pieces *pieces, uint32_t node)
 	pieces->free = node;
 }
 
-/* The node itself where it may be changed, else a copy that may. */
+/* Returns a changeable node: the node itself if its epoch is current, else a copy. */
 static uint32_t own(struct format_pieces *pieces, uint32_t node)
 {
 	struct format_piece_node copy = pieces->nodes[node];
@@ -98,7 +98,7 @@ static uint32_t own(struct format_pieces *pieces, uint32_t node)
 }
 
 /*
- * All of left lies below all of right. Recursion is as deep as the trees: O(log n) by the
+ * Merges two trees; all of `left` lies below all of `right`. The recursion is as deep as the trees: O(log n) by the
  * priorities.
  */
 static uint32_t merge(struct format_pieces *pieces, uint32_t left, uint32_t right)
@@ -122,7 +122,7 @@ static uint32_t merge(struct format_pieces *pieces, uint32_t left, uint32_t righ
 	return top;
 }
 
-/* The piece of node holds key and bytes below it: cuts it in two there. */
+/* Cuts the piece of a node at `key`; the piece contains `key` and lower addresses. */
 static void split_piece(struct format_pieces *pieces, uint32_t node, uint64_t key, uint32_t *below, uint32_t *above)
 {
 	struct format_piece_node whole = pieces->nodes[node];
@@ -140,7 +140,7 @@ static void split_piece(struct format_pieces *pieces, uint32_t node, uint64_t ke
 	*above = merge(pieces, made, whole.right);
 }
 
-/* What lies below key, and what lies at or above it. */
+/* Splits a tree into the part below `key` and the rest. */
 static void split(struct format_pieces *pieces, uint32_t node, uint64_t key, uint32_t *below, uint32_t *above)
 {
 	const struct format_piece *piece;
@@ -168,7 +168,7 @@ static void split(struct format_pieces *pieces, uint32_t node, uint64_t key, uin
 	}
 }
 
-/* Cuts [first, last] out. */
+/* Removes [first, last]; returns the parts below and above. */
 static void cut(struct format_pieces *pieces, uint32_t root, uint64_t first, uint64_t last, uint32_t *below,
 		uint32_t *above)
 {
@@ -256,14 +256,17 @@ bool format_pieces_any(const struct format_pieces *pieces, uint32_t root, uint64
 
 /* --- comparing ------------------------------------------------------------------------------------------ */
 
-/* Twice what a tree of 2^32 nodes may be deep but for one in 10^9: priorities are random. */
+/* Priorities are random: a tree of 2^32 nodes exceeds half this depth with a probability of only 10^-9. */
 #define WALK_DEPTH 384
 
-/* A walk in order. What lies ahead, the next on top: whole subtrees, or nodes whose left side is done. */
+/*
+ * An in-order walk. `ahead` has the remaining parts, the next part on top: whole subtrees, and nodes whose left side is
+ * done.
+ */
 struct walk {
 	struct {
 		uint32_t node;
-		bool alone; /* the node's piece, without its subtrees */
+		bool alone; /* only the node's piece, without its subtrees */
 	} ahead[WALK_DEPTH];
 	unsigned depth;
 };
@@ -277,7 +280,7 @@ static void walk_push(struct walk *walk, uint32_t node, bool alone)
 	walk->depth++;
 }
 
-/* The subtree on top becomes its parts; false: too deep. */
+/* Replaces the subtree on top by its parts; false if the tree is too deep. */
 static bool walk_open(const struct format_pieces *pieces, struct walk *walk)
 {
 	uint32_t node = walk->ahead[--walk->depth].node;
@@ -290,7 +293,7 @@ static bool walk_open(const struct format_pieces *pieces, struct walk *walk)
 	return true;
 }
 
-/* The subtree on top of the walk; 0: there is none. */
+/* Returns the subtree on top of the walk, or 0. */
 static uint32_t walk_subtree(const struct walk *walk)
 {
 	return walk->depth && !walk->ahead[walk->depth - 1].alone ? walk->ahead[walk->depth - 1].node : 0;
@@ -308,8 +311,9 @@ static bool same_piece(const struct format_piece *a, const struct format_piece *
 }
 
 /*
- * Goes on by a subtree that both share, or opens one. What a subtree holds has no higher priority than its root, so of two
- * the one with the lower priority may be a part of the other. 1: done; 0: pieces are on top; -1: too deep.
+ * Skips a subtree that both walks share, or opens a subtree. A subtree's nodes have at most the priority of its root,
+ * so of two subtrees, the one with the lower priority may be part of the other. Returns 1 after a step, 0 if pieces are
+ * on top, -1 if too deep.
  */
 static int walk_subtrees(const struct format_pieces *pieces, struct walk *a, struct walk *b)
 {

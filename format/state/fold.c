@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which events are about which process, and what of it they change. */
+/* Assigns events to processes and threads, and derives their changes. */
 #include "format/state/fold.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ void format_fold_free(struct format_fold *fold)
 	fold->undecided_count = 0;
 }
 
-/* ---- processes that are forked --------------------------------------------------------------- */
+/* ---- forked processes ------------------------------------------------------------------------- */
 
 int format_fold_decide(struct format_fold *fold, struct format_fold_process *process)
 {
@@ -34,7 +34,7 @@ int format_fold_settle(struct format_fold *fold, uint64_t time)
 
 	if (!count || time <= fold->undecided_time)
 		return 0;
-	/* The callee may ask for rundown, which settles, too. */
+	/* The callee may request rundown, which also settles. */
 	fold->undecided = NULL;
 	fold->undecided_count = 0;
 	for (size_t i = 0; i < count && !status; i++) {
@@ -47,7 +47,7 @@ int format_fold_settle(struct format_fold *fold, uint64_t time)
 	return status;
 }
 
-/* Its address space is its parent's, until more is reported of it at this same time. */
+/* Lets a forked process use its parent's address space, unless more is reported about it at the same time. */
 static int fork_space(struct format_fold *fold, struct format_fold_process *process, struct format_fold_process *parent)
 {
 	int status = process->touched ? 0 : format_fold_decide(fold, parent);
@@ -89,7 +89,7 @@ static int start_process(struct format_fold *fold, const struct ptl_event *event
 	const bool started = decoded->action == FORMAT_ACTION_BEGIN;
 	struct ptl_process_event data = decoded->process;
 	struct format_fold_process *parent = find_parent(fold, &data);
-	/* A parent of 0 is unknown; that process has the kernel's images, which need no copies. */
+	/* Parent 0 means unknown; process 0 has the kernel's images, which need no copies. */
 	const bool forked = started && !data.begins_empty && parent && parent->pid % PTL_MACHINE_IDS;
 	const char *path, *command_line;
 	int status;
@@ -99,7 +99,7 @@ static int start_process(struct format_fold *fold, const struct ptl_event *event
 	process->unique_key = data.unique_key;
 	process->start = started ? event->time : 0;
 	process->rundown |= decoded->action == FORMAT_ACTION_START_RUNDOWN;
-	/* A forked process runs its parent's program until it executes another. */
+	/* A forked process runs its parent's program until exec. */
 	if (forked && !*data.image_file_name &&
 	    fold->listener->processes->program(fold->context, parent, &path, &command_line)) {
 		data.image_file_name = path;
@@ -118,7 +118,10 @@ static int add_process(struct format_fold *fold, const struct ptl_event *event,
 	return status ? status : start_process(fold, event, decoded, *process);
 }
 
-/* Whether the event reports again a process that is known and has not ended, or one whose end has come already. */
+/*
+ * Whether the event repeats the report of a known process that has not ended, or of a process whose end was already
+ * reported.
+ */
 static bool is_known(const struct format_fold_process *process, const struct format_kernel_event *decoded)
 {
 	if (process->implied)
@@ -136,7 +139,7 @@ static int process_begins(struct format_fold *fold, const struct ptl_event *even
 
 	if (process && is_known(process, decoded))
 		return process->implied ? start_process(fold, event, decoded, process) : 0;
-	/* The pid is used again: if the end of the one before was lost, it was before now. */
+	/* The pid is reused: an unreported end of the preceding process came before now. */
 	if (process && !process->ended)
 		status = fold->listener->processes->ends(fold->context, process, event->time, NULL);
 	return status ? status : add_process(fold, event, decoded, &process);
@@ -171,7 +174,7 @@ static int process_executes(struct format_fold *fold, const struct ptl_event *ev
 	if (status)
 		return status;
 	process->implied = false;
-	/* Whatever it has from now on is loaded. */
+	/* From now on, all mappings are reported by loads. */
 	process->rundown = true;
 	return fold->listener->processes->executes(fold->context, process, event->time, &decoded->process);
 }
@@ -208,7 +211,7 @@ static int thread_begins(struct format_fold *fold, const struct ptl_event *event
 		return status;
 	if (started || !threads->find(fold->context, process, decoded->tid, &known))
 		return threads->begins(fold->context, process, event->time, started, &decoded->thread);
-	/* Rundown may report again a thread that is known. It may have got another name meanwhile. */
+	/* Rundown may repeat a known thread, possibly with a new name. */
 	return decoded->thread.name[0] ? threads->renamed(fold->context, known, decoded->thread.name) : 0;
 }
 
@@ -261,7 +264,7 @@ int format_fold_event(struct format_fold *fold, const struct ptl_event *event)
 	status = take(fold, event);
 	if (fold->pieces.failed)
 		return common_fail_memory("address spaces", 0);
-	/* What cannot be understood costs itself alone. */
+	/* An invalid event is skipped; folding continues. */
 	if (status == PTL_NOT_OURS)
 		return 0;
 	if (status != PTL_UNSUPPORTED && status != PTL_CORRUPT && status != PTL_TRUNCATED)

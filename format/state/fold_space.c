@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What images and code do to an address space. */
+/* Applies events of images and code to an address space. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -48,7 +48,9 @@ int format_fold_copy(struct format_fold *fold, uint32_t root, struct format_fold
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-/* A recorder may report all that a forked process has at its start: then nothing is inherited. */
+/*
+ * Begins a change. If the recorder reports the mappings of a forked process at its start, the process inherits nothing.
+ */
 static int begin_change(struct format_fold *fold, struct format_fold_process *process, uint64_t time, bool injected)
 {
 	const struct format_fold_spaces *spaces = fold->listener->spaces;
@@ -89,7 +91,7 @@ static bool same_image(const struct ptl_image_event *a, const struct ptl_image_e
 	       !strcmp(a->file_name, b->file_name);
 }
 
-/* The image at an address, NULL: none. */
+/* Finds the image at an address, or NULL. */
 static int find_image(struct format_fold *fold, const struct format_fold_process *process, uint64_t address,
 		      const struct ptl_image_event **image, uint64_t *mapped)
 {
@@ -102,8 +104,8 @@ static int find_image(struct format_fold *fold, const struct format_fold_process
 }
 
 /*
- * Whether rundown reports an image that is there already, whole. At the end of a capture it may also report what is left of
- * one: an image of that name at that address is enough.
+ * Whether rundown repeats an image that is completely mapped. End rundown may report remains of an image, so there an
+ * image of the same name at the address suffices.
  */
 static int is_there(struct format_fold *fold, const struct format_fold_process *process,
 		    const struct ptl_image_event *data, enum format_action action, bool *there)
@@ -123,7 +125,9 @@ static int is_there(struct format_fold *fold, const struct format_fold_process *
 	return 0;
 }
 
-/* The next stretch from `at` on that is either of one piece, or of none: its piece, with neither image nor blob of none. */
+/*
+ * Returns the next stretch from `at` on that lies in one piece, or in none: then image and blob are FORMAT_FOLD_NONE.
+ */
 static struct format_piece stretch_at(struct format_fold *fold, const struct format_fold_process *process, uint64_t at,
 				      uint64_t last)
 {
@@ -143,7 +147,7 @@ static struct format_piece stretch_at(struct format_fold *fold, const struct for
 	return found;
 }
 
-/* Names memory: an image without bytes of its own, which a program has added, keeps the code that is there. */
+/* Names memory: an injected image without own bytes keeps the code that is mapped there. */
 static void name_memory(struct format_fold *fold, struct format_fold_process *process, const struct format_piece *image)
 {
 	const struct format_fold_spaces *spaces = fold->listener->spaces;
@@ -188,8 +192,9 @@ static int load(struct format_fold *fold, struct format_fold_process *process, c
 }
 
 /*
- * A change of protection is none of the mapping. Code that is not executable now may be so again, as in compilers that write code
- * without the right to execute the code: its image stays. Where nothing was known, executable memory is an image.
+ * Handles a change of protection, which does not change the mapping. Memory that is not executable any more keeps its
+ * image, since compilers may write code without execute permission and enable execution again. Executable memory
+ * without a known mapping becomes an image.
  */
 static int protect(struct format_fold *fold, struct format_fold_process *process, const struct ptl_image_event *data)
 {
@@ -211,7 +216,7 @@ static int protect(struct format_fold *fold, struct format_fold_process *process
 	return 0;
 }
 
-/* An unload that names no size means the image at its base. */
+/* Handles an unload. Without a size, the image at the base is unloaded. */
 static int unload(struct format_fold *fold, struct format_fold_process *process, const struct ptl_image_event *data)
 {
 	const struct ptl_image_event *image;
@@ -251,7 +256,7 @@ static int change_image(struct format_fold *fold, struct format_fold_process *pr
 	}
 }
 
-/* Whether the image was there already, though no event has reported that. */
+/* Whether the image existed without having been reported. */
 static bool is_unannounced(struct format_fold *fold, const struct format_fold_process *process,
 			   const struct format_kernel_event *decoded)
 {
@@ -278,7 +283,7 @@ int format_fold_image(struct format_fold *fold, const struct ptl_event *event,
 		status = format_fold_need(fold, data->process_id, &process);
 	if (status || !process)
 		return status;
-	/* What was there when the capture began was there a moment earlier, too. */
+	/* Images in the start rundown already existed before the capture. */
 	before = decoded->action == FORMAT_ACTION_START_RUNDOWN && !process->started;
 	process->rundown |= before;
 	status = begin_change(fold, process, before ? 0 : event->time, event->flags & PTL_EVENT_INJECTED);
@@ -291,7 +296,7 @@ int format_fold_image(struct format_fold *fold, const struct ptl_event *event,
 
 /* ---- code ------------------------------------------------------------------------------------ */
 
-/* It lies over what is there, piece by piece so that each keeps its image. */
+/* Lays new code over the address range, piece by piece, so that each piece keeps its image. */
 static void overlay(struct format_fold *fold, struct format_fold_process *process, uint64_t first, uint64_t last,
 		    uint32_t blob)
 {

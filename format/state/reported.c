@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is reported about an image or about code beside where it is, as bytes for the store. */
+/* Encodes the reported properties of images and code, except their addresses, for the store. */
 #include <stdlib.h>
 
 #include "common/error.h"
@@ -121,14 +121,14 @@ static int leave_out(struct ptl_state *state)
 		if (!status)
 			status = format_store_put(&kept, state->reported.data, state->reported.size, &layer->place);
 	}
-	/* After a failure the state is not to be used any more. */
+	/* A failure makes the state unusable. */
 	format_store_free(&state->store);
 	state->store = kept;
 	state->sweep_at = SWEEP_FIRST + 2 * format_store_size(&kept);
 	return status;
 }
 
-/* After each event: a store is large, so that even an empty one is not made for nothing. */
+/* Called after each event. The store is large, so an empty store is not allocated without need. */
 int format_state_sweep(struct ptl_state *state)
 {
 	if (!state->sweep_at)
@@ -136,7 +136,7 @@ int format_state_sweep(struct ptl_state *state)
 	return format_store_size(&state->store) < state->sweep_at ? 0 : leave_out(state);
 }
 
-/* Bytes of a thing that is found by its row, its place in the index included. */
+/* Bytes of a row, including its place in the row index. */
 #define ROW(thing) (sizeof(thing) + 12)
 #define NODE_BYTES 56
 #define ENDED_BYTES 48
@@ -149,7 +149,7 @@ int format_state_budget(struct ptl_state *state)
 	} parts[] = {
 		{"processes that live", state->count, state->count * ROW(*state->members) + state->text_bytes},
 		{"threads that live", state->thread_count, state->thread_count * ROW(*state->threads)},
-		/* Rundown lists them. */
+		/* rundown lists them */
 		{"images and pieces of code that are mapped", state->layer_count,
 		 state->layer_count * (sizeof(*state->layers) + 4) + (size_t)state->fold.pieces.count * NODE_BYTES +
 			 state->store.recent.capacity},
@@ -163,7 +163,7 @@ int format_state_budget(struct ptl_state *state)
 	}
 	if (bytes <= state->memory_budget.bytes)
 		return 0;
-	/* In steps: the tables grow so, too. */
+	/* Reserved in steps, as the tables grow in steps, too. */
 	bytes += bytes / 16;
 	return common_memory_budget_take(&state->memory_budget, bytes - state->memory_budget.bytes, parts[most].what,
 					 parts[most].number + 1);

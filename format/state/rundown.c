@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Describes a state by events: a reader who folds them comes to the same state. */
+/* Describes a state by events: a reader that folds the events reaches the same state. */
 #include <stdlib.h>
 
 #include "common/error.h"
@@ -7,20 +7,23 @@
 #include "format/state/state_internal.h"
 #include "common/vector.h"
 
-/* Rundown of one process under way. */
+/* Rundown of one process in progress. */
 struct teller {
 	struct ptl_state *state;
 	const struct ptl_rundown *rundown;
 	const struct format_state_member *member;
-	uint32_t *layers; /* all that show, in order of their sequence */
+	uint32_t *layers; /* all visible layers, in order of their sequence */
 	size_t layer_count;
-	/* What a reader has by the images and unloads reported so far; a piece's image says that there is one. */
+	/*
+	 * The reader's address space after the images and unloads reported so far. A piece only shows that an image was
+	 * reported.
+	 */
 	struct format_pieces reported;
 	uint32_t reported_root;
-	bool unloads; /* a range waits to be reported as unloaded */
+	bool unloads; /* a range is pending to be reported as unloaded */
 	uint64_t unload_first, unload_last;
 	struct ptl_bytes storage;
-	struct ptl_bytes bytes; /* what was reported about a layer */
+	struct ptl_bytes bytes; /* reported properties of a layer */
 };
 
 static int give(struct teller *teller, int status, struct ptl_event *event, uint32_t tid)
@@ -82,13 +85,13 @@ static int report_threads(struct teller *teller)
 
 /* ---- images and code ------------------------------------------------------------------------- */
 
-/* The piece that holds at, or the first behind it; false: none up to the end of addresses. */
+/* Returns the piece that contains `at`, or the next piece; false if neither exists. */
 static bool next_piece(const struct teller *teller, uint64_t at, struct format_piece *piece)
 {
 	return format_pieces_at_or_after(&teller->state->fold.pieces, teller->member->fold.root, at, piece);
 }
 
-/* Reports the range that waits to be unloaded. */
+/* Reports the pending unload. */
 static int flush_unload(struct teller *teller)
 {
 	const struct ptl_image_event data = {
@@ -105,7 +108,7 @@ static int flush_unload(struct teller *teller)
 	return give(teller, ptl_image_encode(&data, PTL_OPCODE_UNLOAD, &teller->storage, &event), &event, PTL_NO_ID);
 }
 
-/* Neighbours are reported together. */
+/* Adds a range to the pending unload; adjacent ranges are reported together. */
 static int add_unload(struct teller *teller, uint64_t first, uint64_t last)
 {
 	int status = 0;
@@ -121,7 +124,7 @@ static int add_unload(struct teller *teller, uint64_t first, uint64_t last)
 	return status;
 }
 
-/* What was reported about the range is unloaded. */
+/* Unloads what was reported in the range. */
 static int unload(struct teller *teller, uint64_t first, uint64_t last)
 {
 	struct format_piece piece;
@@ -142,7 +145,7 @@ static int unload(struct teller *teller, uint64_t first, uint64_t last)
 	return status;
 }
 
-/* Of an image that shows everywhere nothing is ever unloaded again: it need not be among what was reported. */
+/* Reports an image. A completely visible image needs no later unload, so it is not added to `reported`. */
 static int report_image(struct teller *teller, const struct format_state_layer *layer)
 {
 	const struct format_piece piece = {.first = layer->base, .last = layer->base + (layer->size - 1)};
@@ -152,7 +155,7 @@ static int report_image(struct teller *teller, const struct format_state_layer *
 
 	if (status)
 		return status;
-	/* An image may have come from another process by a fork. */
+	/* A fork may have copied the image from another process. */
 	data.process_id = teller->member->fold.pid;
 	if (layer->mapped != layer->size)
 		format_pieces_put(&teller->reported, &teller->reported_root, &piece);
@@ -160,7 +163,7 @@ static int report_image(struct teller *teller, const struct format_state_layer *
 		    PTL_NO_ID);
 }
 
-/* Where the code shows without an image, what was reported about images there has been unloaded before. */
+/* Reports code. Where the code is visible without an image, reported images are unloaded first. */
 static int report_code(struct teller *teller, uint32_t index)
 {
 	const struct format_state_layer *layer = &teller->state->layers[index];
@@ -186,7 +189,7 @@ static int report_code(struct teller *teller, uint32_t index)
 	return give(teller, ptl_code_encode(&data, &teller->storage, &event), &event, PTL_NO_ID);
 }
 
-/* What the layers cover, but nothing shows in: the code that they reported there, too. */
+/* Unloads what the layers cover without being visible, including reported code. */
 static int unload_holes(struct teller *teller)
 {
 	uint64_t at = 0;
@@ -256,7 +259,10 @@ static int list_layers(struct teller *teller)
 	return status;
 }
 
-/* What is still there at the end: each image that shows where it begins. A reader has it all, and nothing changes. */
+/*
+ * Reports what exists at the end: each image whose start is visible. The reader knows the state, and the events change
+ * nothing.
+ */
 static int report_last(struct teller *teller)
 {
 	int status = list_layers(teller);
@@ -275,8 +281,8 @@ static int report_last(struct teller *teller)
 }
 
 /*
- * Layers in their order, each whole, leave every byte as the last of them does that covers it: as it
- * shows, but where it was unloaded since.
+ * Reports whole layers in order. Each byte then shows the last layer that covers it, as in the state; ranges unloaded
+ * since are unloaded at the end.
  */
 static int report_space(struct teller *teller)
 {

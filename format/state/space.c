@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Images and code as of now: which load, and which written code, each address shows. */
+/* Current images and code: for each address, the load and the written code that are visible. */
 #include <stdlib.h>
 
 #include "common/error.h"
@@ -23,7 +23,7 @@ static int add_layer(struct ptl_state *state, const struct format_state_layer *l
 	return 0;
 }
 
-/* Bytes of a layer show no more; one without any is gone. */
+/* Hides bytes of a layer. A layer without visible bytes is freed. */
 static void hide(struct ptl_state *state, uint32_t index, uint64_t bytes)
 {
 	struct format_state_layer *layer;
@@ -46,7 +46,7 @@ static void hides(void *context, const struct format_piece *piece, uint64_t byte
 
 /* ---- fork ------------------------------------------------------------------------------------ */
 
-/* The child's layer for one of the parent's; copies: those that it has already. */
+/* Replaces a parent's layer by the child's copy. copies: layers already copied. */
 static int copy_layer(struct ptl_state *state, struct common_hash_map *copies, uint32_t *index, uint64_t bytes)
 {
 	const uint64_t *known;
@@ -81,7 +81,7 @@ static int copies(void *context, struct format_fold_process *process, struct for
 	return status ? status : copy_layer(context, copies, &piece->blob, bytes);
 }
 
-/* At once: what the parent has now may be gone when it is decided. */
+/* Copies at the fork: the parent's mappings may change before the inheritance is decided. */
 static int forks(void *context, struct format_fold_process *process, const struct format_fold_process *parent)
 {
 	struct ptl_state *state = context;
@@ -144,7 +144,7 @@ static void protects(void *context, uint32_t image, uint32_t protection)
 	state->layers[image].protection = protection;
 }
 
-/* What was reported about an image stays at hand: who looks for one often looks for it again. */
+/* Returns an image, and caches its decoded properties, as callers often ask for the same image again. */
 static const struct ptl_image_event *show(struct ptl_state *state, uint32_t pid, uint32_t index)
 {
 	const struct format_state_layer *layer = &state->layers[index];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Processes as of now, by the changes that the fold gives out. */
+/* Current processes, from the changes reported by the fold. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ void format_state_text_drop(struct ptl_state *state, struct format_state_text *t
 	free(text);
 }
 
-/* Puts another text into *place. */
+/* Replaces the text in *place. */
 static int set_text(struct ptl_state *state, struct format_state_text **place, const char *text)
 {
 	struct format_state_text *made = format_state_text(state, text);
@@ -61,7 +61,7 @@ static struct common_rows member_rows(const struct ptl_state *state)
 	return (struct common_rows){state->members, sizeof(*state->members), sizeof(state->members->fold.pid)};
 }
 
-/* All that belongs to a process. */
+/* Frees everything that belongs to a process. */
 static void clear_member(struct ptl_state *state, struct format_state_member *member)
 {
 	format_fold_unmap(&state->fold, &member->fold, 0, UINT64_MAX);
@@ -142,7 +142,7 @@ static int add_member(struct ptl_state *state, uint32_t pid, struct format_state
 	return 0;
 }
 
-/* Closes the gaps that ended processes left. */
+/* Closes the gaps left by ended processes. */
 static int compact(struct ptl_state *state)
 {
 	const struct common_rows rows = member_rows(state);
@@ -161,7 +161,7 @@ static int compact(struct ptl_state *state)
 	return status;
 }
 
-/* The process is no more. */
+/* Removes an ended process. */
 static int remove_member(struct ptl_state *state, struct format_state_member *member)
 {
 	const uint32_t pid = member->fold.pid;
@@ -184,7 +184,7 @@ static int remove_member(struct ptl_state *state, struct format_state_member *me
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-/* The fold's process is the first member of ours. */
+/* The fold's process is the first member of struct format_state_member. */
 static struct format_state_member *member_of(struct format_fold_process *process)
 {
 	return (struct format_state_member *)process;
@@ -301,7 +301,7 @@ void ptl_state_on_inherit(struct ptl_state *state,
 	state->inherit_context = context;
 }
 
-/* ---- questions ------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 static void describe(const struct format_state_member *member, struct ptl_state_process *process)
 {
@@ -327,7 +327,7 @@ bool ptl_state_find_process(const struct ptl_state *state, uint32_t pid, struct 
 
 bool ptl_state_process_at(struct ptl_state *state, size_t i, struct ptl_state_process *process)
 {
-	/* Most often the next one is asked for. */
+	/* Callers usually ask for the next process. */
 	if (i < state->walk_rank)
 		state->walk_rank = state->walk_at = 0;
 	for (size_t k = state->walk_at; k < state->count; k++) {

@@ -10,7 +10,7 @@
 
 #define RECENT_MAX ((size_t)16 << 20)
 #define WINDOW ((size_t)64 << 10)
-#define HEAD 4 /* bytes that say how many follow */
+#define HEAD 4 /* bytes of an entry's size */
 
 void format_store_free(struct format_store *store)
 {
@@ -28,7 +28,7 @@ uint64_t format_store_size(const struct format_store *store)
 
 /* ---- reading ----------------------------------------------------------------------------------------- */
 
-/* Has the file's bytes from a place on in the window, at most as many as it holds. */
+/* Loads the file's bytes from a place on into the window. */
 static int load(struct format_store *store, uint64_t at)
 {
 	const uint64_t left = store->filed - at;
@@ -42,7 +42,7 @@ static int load(struct format_store *store, uint64_t at)
 	return common_read_at(store->fd, store->window, store->window_size, at);
 }
 
-/* Copies bytes of the file; what was put in together lies in it together. */
+/* Copies bytes of the file. The window helps, as entries stored together are adjacent. */
 static int copy_filed(struct format_store *store, uint64_t at, uint8_t *out, size_t size)
 {
 	int status = 0;
@@ -99,7 +99,7 @@ static int file_recent(struct format_store *store)
 	return status;
 }
 
-/* Whether these bytes are at a place in memory. */
+/* Whether these bytes are stored at a place in memory. */
 static bool is_at(const struct format_store *store, uint64_t place, const void *data, size_t size)
 {
 	const uint8_t *there;

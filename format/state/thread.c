@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Threads as of now: a list for each process, in order of start, and one table in which all of them are found. */
+/* Current threads: a list per process, in order of start, and one table for all threads. */
 #include <stdlib.h>
 
 #include "common/error.h"
@@ -11,7 +11,7 @@ static struct common_rows thread_rows(const struct ptl_state *state)
 	return (struct common_rows){state->threads, sizeof(*state->threads), sizeof(state->threads->key)};
 }
 
-/* The number plus one; 0: there is none. */
+/* Returns the thread's number plus one; 0 if not found. */
 static uint32_t find_thread(const struct ptl_state *state, uint32_t pid, uint32_t tid)
 {
 	const struct common_rows rows = thread_rows(state);
@@ -33,7 +33,7 @@ void format_state_thread_remove(struct ptl_state *state, struct format_state_mem
 	state->free_thread = number;
 }
 
-/* A free place; 0 without memory. */
+/* Returns a free element's number plus one; 0 without memory. */
 static uint32_t new_thread(struct ptl_state *state)
 {
 	const uint32_t number = state->free_thread;
@@ -67,7 +67,7 @@ static int add_thread(struct ptl_state *state, struct format_state_member *membe
 	};
 	rows = thread_rows(state);
 	status = common_row_index_add(&state->by_thread, &rows, number - 1);
-	if (status) /* the name goes with the state */
+	if (status) /* the state owns the name */
 		return status;
 	*(member->last_thread ? &state->threads[member->last_thread - 1].next : &member->first_thread) = number;
 	member->last_thread = number;

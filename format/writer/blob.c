@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which blobs the file has; and how a part of a file becomes one: hashed first, as each chunk names the whole, then read
- * again to be written.
+ * Blobs of the file, and blobs from parts of other files. A part is read twice: first for its hash, which each chunk
+ * contains, then for writing.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -58,10 +58,10 @@ bool format_writer_has_blob(const struct ptl_writer *writer, const uint8_t hash[
 struct part {
 	int fd;
 	uint64_t offset, size;
-	const atomic_bool *cancelled; /* NULL: nobody cancels */
+	const atomic_bool *cancelled; /* NULL: cannot be cancelled */
 };
 
-/* Reads the bytes of a part, and writes them if a chunk is given. */
+/* Reads a part and computes its hash. With a chunk, also writes the bytes. */
 static int read_through(struct ptl_writer *writer, const struct part *part, struct format_chunk *chunk,
 			uint8_t hash[PTL_HASH_SIZE])
 {

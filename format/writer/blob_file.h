@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Blobs from files that may be large: the relogger cancels the reading of a file. */
+/* Blobs from possibly large files, with cancellation for the relogger. */
 #ifndef FORMAT_WRITER_BLOB_FILE_H
 #define FORMAT_WRITER_BLOB_FILE_H
 
@@ -8,7 +8,7 @@
 
 #include <ptl/writer.h>
 
-/* Does what ptl_writer_blob_file does. PTL_CANCELLED once *cancelled is true; cancelled may be NULL. */
+/* As ptl_writer_blob_file, and PTL_CANCELLED once *cancelled is true; cancelled may be NULL. */
 int format_writer_blob_file(struct ptl_writer *writer, uint32_t type, int fd, uint64_t offset, uint64_t size,
 			    const atomic_bool *cancelled, uint8_t hash[PTL_HASH_SIZE]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Copies buffers of another trace as they lie there: what is in them need not be understood. */
+/* Copies buffers of another trace as stored in its file, without interpreting their content. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 #include "format/writer/writer_internal.h"
 #include "format/writer/stream.h"
 
-/* Positions have a meaning in the streams whose payload is one sequence of bytes. */
+/* Whether positions matter for a kind: its payload is one sequence of bytes. */
 static bool has_positions(uint32_t kind)
 {
 	return kind != PTL_KIND_METADATA && kind != PTL_KIND_EVENTS && kind != PTL_KIND_BLOB;
@@ -21,7 +21,7 @@ static bool is_same(const struct ptl_stream *a, const struct ptl_stream *b)
 	return a->kind == b->kind && a->cpu == b->cpu && a->pid == b->pid && a->tid == b->tid;
 }
 
-/* A stream beside those that the writer numbers itself. */
+/* Adds a stream with a foreign id, besides the streams that the writer numbers itself. */
 static int add_stream(struct ptl_writer *writer, const struct ptl_stream *identity, struct ptl_writer_stream **result)
 {
 	struct ptl_writer_stream *stream = calloc(1, sizeof(*stream));
@@ -37,13 +37,13 @@ static int add_stream(struct ptl_writer *writer, const struct ptl_stream *identi
 	return 0;
 }
 
-/* An own stream that nothing was written to gets another id. */
+/* Gives an unused stream of the writer's own another id. */
 static void move_stream(struct ptl_writer *writer, struct ptl_writer_stream *stream)
 {
 	stream->stream.id = format_writer_spare_id(writer);
 }
 
-/* The stream that buffers of this identity go to. */
+/* Finds the stream for buffers of this identity, or adds it. */
 static int find_stream(struct ptl_writer *writer, const struct ptl_stream *identity, struct ptl_writer_stream **result)
 {
 	const uint64_t *known = common_hash_map_get(&writer->copied_map, identity->id);
@@ -57,7 +57,7 @@ static int find_stream(struct ptl_writer *writer, const struct ptl_stream *ident
 	if (!known && writer->streams[FORMAT_BLOB_STREAM]->stream.id == identity->id)
 		stream = writer->streams[FORMAT_BLOB_STREAM];
 	else if (stream && stream->stream.id != identity->id)
-		stream = NULL; /* it was moved */
+		stream = NULL; /* the stream was moved to another id */
 	if (stream && is_same(&stream->stream, identity)) {
 		*result = stream;
 		return 0;
@@ -65,13 +65,13 @@ static int find_stream(struct ptl_writer *writer, const struct ptl_stream *ident
 	if (stream && (known || stream->sequence || identity->id == FORMAT_METADATA_STREAM))
 		return common_fail(PTL_MISUSE, "stream %" PRIu32 " is another one in this file", identity->id);
 	status = add_stream(writer, identity, result);
-	/* The stream of the index is numbered when it is written; one of the caller's keeps its id, unused. */
+	/* The index stream gets its number when it is written. A stream of the caller keeps its id, unused. */
 	if (!status && stream == writer->streams[FORMAT_BLOB_STREAM])
 		move_stream(writer, stream);
 	return status;
 }
 
-/* Reads header, side area and stored payload as they are, into job->file. */
+/* Reads header, side area and stored payload unchanged into job->file. */
 static int read_buffer(struct ptl_trace *trace, const struct format_entry *entry, struct format_job *job)
 {
 	const size_t size = FORMAT_BUFFER_HEADER_SIZE + (size_t)entry->side_size + entry->buffer.stored_size;
@@ -83,7 +83,7 @@ static int read_buffer(struct ptl_trace *trace, const struct format_entry *entry
 	return format_trace_read(trace, data, size, entry->buffer.offset);
 }
 
-/* What is in frames that do not say their sizes shows only when it is decompressed. */
+/* Checks a compressed payload. Frames without their content size are decompressed for the check. */
 static int check_frame(struct ptl_trace *trace, const struct format_entry *entry, const uint8_t *payload)
 {
 	const struct ptl_buffer *buffer = &entry->buffer;
@@ -102,8 +102,8 @@ static int check_frame(struct ptl_trace *trace, const struct format_entry *entry
 }
 
 /*
- * The payload is as its writer wrote it: what is in it need not be understood, nor decompressed if it says how large it
- * is.
+ * Checks a payload: its size limit, its checksum, and its frames. The content is neither interpreted nor, if it states
+ * its size, decompressed.
  */
 static int check_payload(struct ptl_trace *trace, struct format_entry *entry, const struct format_job *job)
 {
@@ -119,8 +119,8 @@ static int check_payload(struct ptl_trace *trace, struct format_entry *entry, co
 }
 
 /*
- * The header is what the reader made of it, which may come from the index while the one at the buffer is damaged.
- * What of it only a newer version understands is taken as it is.
+ * Sets the header from the reader's data, which may come from the index while the buffer's own header is damaged.
+ * Fields that only a newer version knows are taken from the buffer's header.
  */
 static int take_header(struct ptl_trace *trace, struct format_entry *entry, struct format_job *job)
 {
@@ -152,7 +152,7 @@ static int take_header(struct ptl_trace *trace, struct format_entry *entry, stru
 	return 0;
 }
 
-/* Blobs that are in the file now are not stored again. A damaged side area is left out. */
+/* Notes the blobs in a side area, which are now in the file. Drops a damaged side area. */
 static int take_side(struct ptl_writer *writer, struct ptl_trace *trace, const struct format_entry *entry,
 		     struct format_job *job)
 {
@@ -163,7 +163,7 @@ static int take_side(struct ptl_writer *writer, struct ptl_trace *trace, const s
 					header->raw_size, false, 0, &side);
 
 	if (status == PTL_CORRUPT) {
-		/* The reader may have it from the index, and not know. */
+		/* The reader may have used the index's copy and thus not noticed the damage. */
 		format_damage_add(trace, entry->buffer.offset, 0, PTL_CORRUPT, header->stream,
 				  "stream %" PRIu32 ", sequence %" PRIu64 ": the side area is damaged", header->stream,
 				  header->sequence);
@@ -178,9 +178,9 @@ static int take_side(struct ptl_writer *writer, struct ptl_trace *trace, const s
 	return status;
 }
 
-/* ---- changes on the way ------------------------------------------------------------------------------ */
+/* ---- changes ------------------------------------------------------------------------------------------- */
 
-/* Replaces the side area, which is `side` bytes long, by others. */
+/* Replaces the buffer's side area. */
 static int replace_side(struct format_job *job, const struct ptl_bytes *side)
 {
 	const size_t before = job->header.side_size;
@@ -199,7 +199,7 @@ static int replace_side(struct format_job *job, const struct ptl_bytes *side)
 	return 0;
 }
 
-/* The PSBs of a copied buffer, with the times and offsets of the copy, in *psbs (to be freed). */
+/* Returns the PSBs of a copied buffer in side->psbs, with the copy's times and offsets. The caller frees *side. */
 static int get_psbs(const struct format_job *job, const struct format_copy_change *change, struct format_side *side)
 {
 	const struct format_buffer_header *header = &job->header;
@@ -225,7 +225,7 @@ static int get_psbs(const struct format_job *job, const struct format_copy_chang
 	return status;
 }
 
-/* The side area with these PSBs in place of its own. Its other items are kept as they are. */
+/* Replaces the PSBs in the side area. Other items are kept unchanged. */
 static int write_psbs(struct format_job *job, const struct format_side *side, uint64_t first_time)
 {
 	const struct format_buffer_header *header = &job->header;
@@ -251,7 +251,10 @@ static int write_psbs(struct format_job *job, const struct format_side *side, ui
 	return status;
 }
 
-/* Times of a buffer are differences from the header's, but for those of PSBs that are not known. */
+/*
+ * Updates the PSBs. Times in a side area are relative to the header's first time, so a shift affects only unknown
+ * times, which stay 0.
+ */
 static int change_psbs(struct format_job *job, const struct format_copy_change *change, uint64_t first_time)
 {
 	struct format_side side;
@@ -287,7 +290,7 @@ static int change_buffer(struct format_job *job, const struct format_copy_change
 	return status;
 }
 
-/* The stream of this writer that the change names; its identity goes into the header. */
+/* Finds the writer's stream named by the change, and copies its identity to the header. */
 static int find_target(struct ptl_writer *writer, const struct ptl_stream *source, uint32_t id,
 		       struct format_buffer_header *header, struct ptl_writer_stream **result)
 {
@@ -301,7 +304,7 @@ static int find_target(struct ptl_writer *writer, const struct ptl_stream *sourc
 		return common_fail(PTL_MISUSE, "stream %" PRIu32 " was not declared for kind %" PRIu32, id,
 				   source->kind);
 	stream = writer->streams[id];
-	status = format_stream_submit(writer, stream); /* what came before it stays before it */
+	status = format_stream_submit(writer, stream); /* keeps the order of earlier data */
 	header->stream = stream->stream.id;
 	header->cpu = stream->stream.cpu;
 	header->pid = stream->stream.pid;
@@ -310,7 +313,7 @@ static int find_target(struct ptl_writer *writer, const struct ptl_stream *sourc
 	return status;
 }
 
-/* Gives the buffer its place in the stream and in this file. */
+/* Assigns the buffer its place in the stream and in this file. */
 static int place(struct ptl_writer *writer, struct ptl_writer_stream *stream, struct format_job *job)
 {
 	struct format_buffer_header *header = &job->header;
@@ -329,7 +332,7 @@ static int place(struct ptl_writer *writer, struct ptl_writer_stream *stream, st
 	return 0;
 }
 
-/* Takes the payload out of the job's buffer, to be compressed again. What is not understood stays as it is. */
+/* Decompresses the payload for recompression. A payload that this version cannot decode stays unchanged. */
 static int take_payload(struct ptl_trace *trace, struct format_entry *entry, struct format_job *job)
 {
 	const size_t size = entry->buffer.raw_size;
@@ -364,7 +367,7 @@ static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct forma
 	struct ptl_writer_stream *stream = NULL;
 	int status;
 
-	/* What this version knows to be wrong, which is on the list of damage, is not made a part of another file. */
+	/* A buffer that this version knows to be invalid, which the damage list has, is not copied. */
 	if (!entry->usable && entry->buffer.codec <= FORMAT_CODEC_ZSTD && !format_trace_is_newer(trace))
 		return common_fail(PTL_CORRUPT, "reserved fields of a buffer are not 0");
 	format_queue_reuse(&writer->queue, &job->file);
@@ -383,7 +386,7 @@ static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct forma
 	if (!status && change && change->recompress)
 		status = take_payload(trace, entry, job);
 	if (!status && !change)
-		status = format_streams_submit(writer, UINT64_MAX); /* what came before it stays before it */
+		status = format_streams_submit(writer, UINT64_MAX); /* keeps the order of earlier data */
 	if (!status)
 		status = change ? find_target(writer, &identity, change->stream, &job->header, &stream)
 				: find_stream(writer, &identity, &stream);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Metadata records, and what could not be written as records of losses. */
+/* Writes metadata records, and loss records for buffers that could not be written. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,9 +78,7 @@ static int write_lost(struct ptl_writer *writer, const struct format_lost *lost,
 	return format_writer_put_loss(writer, &loss);
 }
 
-/*
- * Puts the content of a lost METADATA buffer back; of a lost BLOB buffer forgets that it is there.
- */
+/* Requeues the content of a lost METADATA buffer. For a lost BLOB buffer, notes that its blobs are missing. */
 static void take_back(struct ptl_writer *writer, struct format_job *job)
 {
 	struct ptl_writer_stream *stream = writer->streams[FORMAT_METADATA_STREAM];
@@ -97,10 +95,7 @@ static void take_back(struct ptl_writer *writer, struct format_job *job)
 	format_job_free(job);
 }
 
-/*
- * Tries lost METADATA and BLOB buffers again with the next buffer, whether the file takes bytes by
- * then or not.
- */
+/* Retries lost METADATA and BLOB buffers with the next buffer, regardless of whether the file accepts bytes again. */
 static void take_all_back(struct ptl_writer *writer)
 {
 	struct format_queue *queue = &writer->queue;
@@ -140,7 +135,7 @@ int format_writer_report_losses(struct ptl_writer *writer, bool finally)
 	pthread_mutex_unlock(&queue->lock);
 	for (size_t i = 0; i < count && !status; i++)
 		status = write_lost(writer, &lost[i], cause);
-	/* A file without room for its losses must not end as a complete one. */
+	/* A file without room for its loss records must not look complete. */
 	if (status == PTL_MISUSE) {
 		queue->output.unfinished = true;
 		status = 0;

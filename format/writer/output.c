@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The file being written: whole buffers, what to do when a write fails, the index and the trailer.
- */
+/* The file being written: whole buffers, handling of failed writes, the index and the trailer. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -17,8 +15,8 @@
 #include "common/vector.h"
 #include "format/writer/writer_internal.h"
 
-#define INDEX_PIECE (1u << 20) /* more than an item takes; a power of two, as memory grows by them */
-#define INDEX_KEPT 4           /* pieces that stay in memory: those of nearly all files do */
+#define INDEX_PIECE (1u << 20) /* bytes, larger than any item; a power of two, as memory grows in powers of two */
+#define INDEX_KEPT 4           /* pieces kept in memory; enough for nearly all files */
 #define WRITE_BACK_PIECE (16u << 20)
 
 enum index_item { ITEM_BUFFER = 1, ITEM_STREAM_END = 2 };
@@ -28,7 +26,7 @@ int format_output_fail(const struct format_output *output)
 	return common_fail_errno("cannot write %s", output->name ? output->name : "the trace");
 }
 
-/* Writes as much as goes; *written says how much that was. */
+/* Writes as many bytes as possible. *written: their number. */
 static int write_some(const struct format_output *output, const uint8_t *data, size_t size, size_t *written)
 {
 	for (*written = 0; *written < size;) {
@@ -50,7 +48,7 @@ static int write_some(const struct format_output *output, const uint8_t *data, s
 	return 0;
 }
 
-/* Does not wait for the disk; whether it works is of no interest. */
+/* Asks the system to start writing to disk, without waiting. Failures are ignored. */
 static void start_write_back(struct format_output *output)
 {
 	if (!output->write_back || output->offset - output->written_back < WRITE_BACK_PIECE)
@@ -60,13 +58,13 @@ static void start_write_back(struct format_output *output)
 	output->written_back = output->offset;
 }
 
-/* All or, where the file can be cut, nothing. */
+/* Appends all bytes. On failure, appends nothing if the file can be truncated. */
 static int append(struct format_output *output, const uint8_t *data, size_t size)
 {
 	size_t written;
 	const int status = write_some(output, data, size, &written);
 
-	/* A part that stays is bytes of no buffer, which readers report; better to have none. */
+	/* A partial buffer would be reported as damage by readers, so it is cut off. */
 	if (status && written && output->can_rewind && ftruncate(output->fd, (off_t)output->offset) == 0 &&
 	    lseek(output->fd, (off_t)output->offset, SEEK_SET) >= 0)
 		written = 0;
@@ -106,7 +104,7 @@ int format_output_start(struct format_output *output, int fd, const struct ptl_w
 	return append(output, bytes, sizeof(bytes));
 }
 
-/* A full piece goes to the temporary file; where that cannot be written, it stays in memory. */
+/* Moves a full piece to the temporary file. If this file cannot be written, the piece stays in memory. */
 static void spill_piece(struct format_output *output, struct format_index_piece *piece)
 {
 	if (output->spill < 0 && common_open_temporary(&output->spill)) {
@@ -124,7 +122,7 @@ static void spill_piece(struct format_output *output, struct format_index_piece 
 	common_bytes_free(&piece->bytes);
 }
 
-/* Where an item of the index goes: the last piece, or a new one where it would pass the size of one. */
+/* Returns the piece for an item of the index: the last piece, or a new piece if the item does not fit. */
 static struct ptl_bytes *index_piece(struct format_output *output, size_t size)
 {
 	struct format_index_piece *last = output->index_count ? &output->index[output->index_count - 1] : NULL;
@@ -183,7 +181,7 @@ void format_output_stream_end(struct format_output *output, uint32_t stream, uin
 	common_bytes_free(&body);
 }
 
-/* Brings a piece that waits in the temporary file back. */
+/* Loads a piece back from the temporary file. */
 static int load_piece(const struct format_output *output, struct format_index_piece *piece)
 {
 	uint8_t *data = piece->size ? common_bytes_grow(&piece->bytes, piece->size) : NULL;
@@ -194,7 +192,7 @@ static int load_piece(const struct format_output *output, struct format_index_pi
 		    : common_fail_memory("the index", piece->size);
 }
 
-/* One piece of the index as an INDEX buffer. position: where it is in the stream. */
+/* Encodes a piece of the index as an INDEX buffer. position: of the piece in the stream. */
 static int encode_piece(struct format_output *output, size_t i, uint64_t position, struct format_compressor *compressor,
 			struct ptl_bytes *out)
 {

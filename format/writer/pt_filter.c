@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes address filters of Intel PT, an attachment for each range. */
+/* Writes Intel PT address filters, one attachment per range. */
 #include "format/writer/pt_filter.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "common/error.h"
 #include "format/metadata/pt_filter.h"
 
-/* Reads all ranges: a part of them would mean something else. */
+/* Checks all ranges first, as only some of the ranges would have another meaning. */
 static int check_filters(const char *text)
 {
 	struct format_pt_filter filter;

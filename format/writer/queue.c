@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Full buffers are compressed by any thread and written in the order of submission. */
+/* Full buffers are compressed by any thread, and written in the order of submission. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,12 +26,18 @@ void format_job_free(struct format_job *job)
 	free(job);
 }
 
-/* ---- encoding: no lock is held -------------------------------------------------------------------- */
+/* ---- encoding; without the lock -------------------------------------------------------------------- */
 
-/* Bytes of a block of zstd, of which each takes at least 4 in the file: this keeps a payload within what readers take. */
+/*
+ * Bytes of a zstd block. Each block takes at least 4 bytes in the file, which keeps the expansion within the limit of
+ * readers.
+ */
 #define DENSE_PART ((size_t)512)
 
-/* Events that are all the same compress to next to nothing, which a reader takes for an attack. */
+/*
+ * Recompresses events that expand too much. Identical events compress to almost nothing, which a reader would reject as
+ * an attack.
+ */
 static int encode_dense(struct format_job *job, struct format_compressor *compressor, size_t head)
 {
 	const uint64_t size = (uint64_t)job->file.size;
@@ -79,7 +85,7 @@ static int encode_payload(struct format_job *job, struct format_compressor *comp
 	return status ? status : encode_dense(job, compressor, head);
 }
 
-/* Makes job->file what goes into the trace. */
+/* Encodes the buffer into job->file. */
 static int encode_job(struct format_queue *queue, struct format_job *job, struct format_compressor *compressor)
 {
 	struct format_buffer_header *header = &job->header;
@@ -112,7 +118,7 @@ static int encode_job(struct format_queue *queue, struct format_job *job, struct
 	return 0;
 }
 
-/* ---- failures: the lock is held ------------------------------------------------------------------- */
+/* ---- failures; with the lock held ------------------------------------------------------------------ */
 
 static void note_failure(struct format_queue *queue, int status)
 {
@@ -132,14 +138,14 @@ static void note_lost(struct format_queue *queue, const struct format_buffer_hea
 	struct format_lost *lost = NULL;
 
 	__atomic_fetch_add(&queue->counts.lost_buffers, 1,
-			   __ATOMIC_RELAXED); /* format_writer_settle() looks without the lock */
+			   __ATOMIC_RELAXED); /* atomic, as format_writer_settle() reads without the lock */
 	queue->lost_events += header->kind == PTL_KIND_EVENTS ? header->records : 0;
 	for (size_t i = 0; i < queue->lost_count; i++)
 		if (queue->lost[i].stream == header->stream)
 			lost = &queue->lost[i];
 	if (!lost) {
 		if (!common_vector_room(&queue->lost, queue->lost_count, sizeof(*lost)))
-			return; /* the jump of the sequence still tells */
+			return; /* a gap in the sequence numbers still shows the loss */
 		lost = &queue->lost[queue->lost_count++];
 		*lost = (struct format_lost){.stream = header->stream,
 					     .pid = header->pid,
@@ -154,9 +160,9 @@ static void note_lost(struct format_queue *queue, const struct format_buffer_hea
 		lost->last_time = header->last_time;
 }
 
-/* ---- the order of the file ------------------------------------------------------------------------ */
+/* ---- the order of the file ------------------------------------------------------------------------- */
 
-/* The lock is held. Frees the job, or keeps what is worth another try. */
+/* Frees a lost job, or keeps the job for a retry. The lock is held. */
 static void lose_job(struct format_queue *queue, struct format_job *job)
 {
 	note_lost(queue, &job->header);
@@ -168,7 +174,7 @@ static void lose_job(struct format_queue *queue, struct format_job *job)
 	queue->returned = job;
 }
 
-/* The lock is held. Fresh memory of this size costs more than the copy of what goes into it. */
+/* Keeps memory for reuse, as page faults of fresh memory cost more than copying the data. The lock is held. */
 static void keep_memory(struct format_queue *queue, struct ptl_bytes *bytes)
 {
 	if (!bytes->data || queue->spare_count == FORMAT_SPARE_MAX || bytes->capacity > SPARE_SIZE_MAX)
@@ -186,7 +192,10 @@ void format_queue_reuse(struct format_queue *queue, struct ptl_bytes *bytes)
 	pthread_mutex_unlock(&queue->lock);
 }
 
-/* Writes what is done at the head of the queue, unless another thread does. The lock is held. */
+/*
+ * Writes finished jobs at the head of the queue, unless another thread does. The lock is held, but released during
+ * writing.
+ */
 static void write_done(struct format_queue *queue)
 {
 	while (!queue->writing && queue->head && queue->head->state == FORMAT_JOB_DONE) {
@@ -220,7 +229,7 @@ static void write_done(struct format_queue *queue)
 	}
 }
 
-/* Encodes one job; an empty job->file says that this failed. */
+/* Encodes a job. An empty job->file means failure. */
 static void work_on(struct format_queue *queue, struct format_job *job, struct format_compressor *compressor)
 {
 	const int status = compressor ? encode_job(queue, job, compressor) : common_fail_memory("compression", 0);
@@ -261,7 +270,7 @@ static void *worker(void *context)
 	return NULL;
 }
 
-/* ---- what the writer calls ------------------------------------------------------------------------ */
+/* ---- functions for the writer ----------------------------------------------------------------------- */
 
 static void start_threads(struct format_queue *queue, unsigned count)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Many events at once, of which little has to be said. */
+/* Writes many events without flags and extended items at once. */
 #ifndef FORMAT_WRITER_RECORDS_H
 #define FORMAT_WRITER_RECORDS_H
 
@@ -7,7 +7,7 @@
 
 #include "format/event/events.h"
 
-/* As ptl_writer_event of each of them, in this order. */
+/* As ptl_writer_event for each record, in order. */
 int format_writer_records(struct ptl_writer *writer, uint32_t stream, const struct format_event_record *records,
 			  size_t count);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How much metadata a file still has room for. */
+/* Room left for metadata in a file. */
 #ifndef FORMAT_WRITER_ROOM_H
 #define FORMAT_WRITER_ROOM_H
 
@@ -7,11 +7,14 @@
 
 #include <ptl/writer.h>
 
-/* Whether at least this share of the room for metadata is left, in bytes and in items: FORMAT_METADATA_MAX, FORMAT_METADATA_ITEMS_MAX. */
+/*
+ * Whether at least `percent` of the limits for metadata are left, in bytes and in items: FORMAT_METADATA_MAX,
+ * FORMAT_METADATA_ITEMS_MAX.
+ */
 bool format_writer_has_room(const struct ptl_writer *writer, unsigned percent);
 /*
- * As ptl_writer_stream, without a record: buffers of the stream declare it, so that a stream without any is not in the file. Takes no
- * room.
+ * As ptl_writer_stream, without a stream record. The stream's buffers declare the stream; without buffers, the stream
+ * is not in the file. Needs no room for metadata.
  */
 int format_writer_stream_quietly(struct ptl_writer *writer, struct ptl_stream *stream);
 

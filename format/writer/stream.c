@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fills the buffers of a writer's streams, and hands them over when they are full. */
+/* Fills the buffers of a writer's streams, and submits full buffers. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -8,11 +8,11 @@
 #include "format/writer/writer_internal.h"
 #include "format/writer/stream.h"
 
-/* Entries of a side area that certainly stay within FORMAT_SIDE_MAX. */
+/* Numbers of side area entries that certainly fit FORMAT_SIDE_MAX. */
 #define PSBS_MAX (FORMAT_SIDE_MAX / FORMAT_PSB_ENTRY_MAX - 16)
 #define CHUNKS_MAX (FORMAT_SIDE_MAX / FORMAT_CHUNK_ENTRY_MAX - 16)
 #define CALLS_BETWEEN_LOOKS 64
-/* What the tables of a batch take before they grow with its events. */
+/* Bytes of a batch's tables before they grow with the events. */
 #define BATCH_BYTES 5120
 
 uint64_t format_monotonic_now(void)
@@ -46,7 +46,7 @@ static struct ptl_writer_stream *append_stream(struct ptl_writer *writer, const 
 
 struct ptl_writer_stream *format_stream_new(struct ptl_writer *writer, const struct ptl_stream *identity)
 {
-	/* Ids that copied streams have brought along are taken: nothing is ever written to these. */
+	/* Skips ids that copied streams use: adds placeholders, which are never written. */
 	while (common_hash_map_get(&writer->copied_map, writer->stream_count))
 		if (!append_stream(writer, &(struct ptl_stream){.kind = 0}, true))
 			return NULL;
@@ -62,13 +62,13 @@ void format_stream_free(struct ptl_writer_stream *stream)
 	free(stream);
 }
 
-/* Bytes that wait in the stream. */
+/* Returns the bytes buffered in the stream. */
 static size_t waiting(const struct ptl_writer_stream *stream)
 {
 	return stream->batch.count ? format_event_batch_size(&stream->batch) : stream->raw.size;
 }
 
-/* What so many bytes that wait in the stream take. */
+/* Returns the memory used by `size` buffered bytes of the stream. */
 static size_t memory_of(const struct ptl_writer_stream *stream, size_t size)
 {
 	return size + (stream->batch.count ? BATCH_BYTES : 0);
@@ -80,7 +80,7 @@ static bool is_empty(const struct ptl_writer_stream *stream)
 	       stream->position == stream->end;
 }
 
-/* Moves what waits in the stream into a job, and starts the next buffer. */
+/* Moves the buffered data into a job, and starts the next buffer. */
 static void fill_job(struct ptl_writer_stream *stream, struct format_job *job)
 {
 	job->header = (struct format_buffer_header){
@@ -110,7 +110,7 @@ static void fill_job(struct ptl_writer_stream *stream, struct format_job *job)
 	stream->chunks = NULL;
 	stream->psb_count = stream->chunk_count = 0;
 	stream->records = 0;
-	/* What comes next is no earlier than what came before. */
+	/* Later data is not earlier than the data so far. */
 	stream->first_time = stream->last_time;
 	stream->since = 0;
 }
@@ -126,9 +126,8 @@ static int submit_kind(struct ptl_writer *writer, uint32_t kind)
 }
 
 /*
- * What explains a buffer goes before it: schemas and stream records before everything, code before
- * the events that report it, and those before PT. So a file that ends anywhere has no PT of a
- * process that it does not know.
+ * Submits what a buffer depends on: metadata before everything else, code before the events that report it, and events
+ * before PT. So a file that ends at any place has no PT of an unknown process.
  */
 static int submit_before(struct ptl_writer *writer, const struct ptl_writer_stream *stream)
 {
@@ -157,14 +156,14 @@ int format_stream_submit(struct ptl_writer *writer, struct ptl_writer_stream *st
 	if (!job)
 		return common_fail_memory("a buffer", sizeof(*job));
 	size = waiting(stream);
-	/* What waits, the encoded form of events, the compressed form. */
+	/* The buffered data, the encoded events, and the compressed data. */
 	job->memory = 2 * size + memory_of(stream, size) + stream->psb_count * sizeof(struct ptl_psb) + sizeof(*job);
 	writer->partial_bytes -= stream->accounted;
 	stream->accounted = 0;
 	fill_job(stream, job);
 	/*
-	 * The encoded size of events is known only later, and their positions mean nothing: the
-	 * bound counts.
+	 * The encoded size of events is not known yet. Positions have no meaning for events, so an upper bound
+	 * suffices.
 	 */
 	stream->position += job->batch.count ? size : job->raw.size;
 	stream->end = stream->position;
@@ -181,7 +180,7 @@ void format_stream_touch(struct ptl_writer_stream *stream, uint64_t time)
 	stream->has_time = true;
 }
 
-/* Submits every partial buffer that came in at or before the given monotonic time. */
+/* Submits every partial buffer begun at or before the given monotonic time. */
 int format_streams_submit(struct ptl_writer *writer, uint64_t before)
 {
 	for (size_t i = 0; i < writer->stream_count; i++) {
@@ -235,7 +234,7 @@ int format_stream_bytes(struct ptl_writer *writer, struct ptl_writer_stream *str
 		int status;
 
 		if (!stream->raw.size && part && !stream->raw.data) {
-			/* Room for the whole buffer at once: PT comes in small pieces. */
+			/* Reserves the whole buffer at once, as PT arrives in small pieces. */
 			if (common_bytes_grow(&stream->raw, writer->buffer_size))
 				stream->raw.size = 0;
 		}

@@ -153,8 +153,8 @@ void format_writer_leave_unfinished(struct ptl_writer *writer)
 }
 
 /*
- * Whether records of losses, or what explains events, could not be written either. A file that claims to be complete would hide
- * these losses.
+ * Whether all loss records, and all metadata and blobs, were written. Otherwise a file that claims to be complete would
+ * hide losses.
  */
 static int check_told(struct format_queue *queue)
 {
@@ -163,14 +163,14 @@ static int check_told(struct format_queue *queue)
 	return told ? 0 : common_fail(queue->first_status, "%s", queue->first_text);
 }
 
-/* Everything that can still go wrong does so here, before the first failure is looked at. */
+/* Finishes writing. Everything that can still fail is done here, before the first failure is returned. */
 static int finish(struct ptl_writer *writer)
 {
 	struct format_queue *queue = &writer->queue;
 	int status = format_streams_submit(writer, UINT64_MAX);
 
 	format_queue_drain(queue);
-	/* The records of losses may be lost in turn: no more than once. */
+	/* The loss records may be lost, too; this is not retried. */
 	if (!status && queue->counts.lost_buffers) {
 		status = format_writer_report_losses(writer, true);
 		if (!status)
@@ -224,12 +224,9 @@ void ptl_writer_abandon(struct ptl_writer *writer)
 	free_writer(writer);
 }
 
-/* ---- what goes into the file ---------------------------------------------------------------------- */
+/* ---- adding data ----------------------------------------------------------------------------------- */
 
-/*
- * A stream that the caller has declared; NULL, with PTL_MISUSE in the chain of causes, for any
- * other.
- */
+/* Returns a stream declared by the caller. NULL, with PTL_MISUSE in the error chain, for any other id. */
 static struct ptl_writer_stream *find_stream(struct ptl_writer *writer, uint32_t id)
 {
 	if (id > FORMAT_INDEX_STREAM && id < writer->stream_count && !writer->streams[id]->taken)
@@ -238,7 +235,7 @@ static struct ptl_writer_stream *find_stream(struct ptl_writer *writer, uint32_t
 	return NULL;
 }
 
-/* The same for a stream that holds bytes: PT, TRUTH, or a kind that is not known here. */
+/* As find_stream, for a stream of bytes: PT, TRUTH, or an unknown kind. */
 static struct ptl_writer_stream *find_bytes_stream(struct ptl_writer *writer, uint32_t id)
 {
 	struct ptl_writer_stream *stream = find_stream(writer, id);
@@ -276,7 +273,7 @@ int format_writer_stream_quietly(struct ptl_writer *writer, struct ptl_stream *s
 int ptl_writer_stream(struct ptl_writer *writer, struct ptl_stream *stream)
 {
 	struct ptl_bytes body = {0};
-	/* Kind 0 is nobody's: only what is copied may have it. */
+	/* Kind 0 is reserved; only copied streams may have it. */
 	int status = stream->kind ? format_writer_stream_quietly(writer, stream)
 				  : common_fail(PTL_MISUSE, "a stream of kind 0 cannot be declared");
 
@@ -288,7 +285,7 @@ int ptl_writer_stream(struct ptl_writer *writer, struct ptl_stream *stream)
 	return format_writer_settle(writer, status);
 }
 
-/* A record that is written once, however often it is given; frees body. */
+/* Writes a record unless an equal record was written. Frees body. */
 static int write_once(struct ptl_writer *writer, uint32_t type, struct ptl_bytes *body)
 {
 	int status = 0;
@@ -421,7 +418,7 @@ int ptl_writer_bytes(struct ptl_writer *writer, uint32_t id, const void *data, s
 		const size_t room = writer->buffer_size - stream->raw.size;
 		const size_t part = size < room ? size : room;
 
-		/* Each buffer that the bytes go over has this time. */
+		/* Every buffer that gets bytes has this time. */
 		format_stream_touch(stream, time);
 		status = format_stream_bytes(writer, stream, data, part);
 		data = (const uint8_t *)data + part;
@@ -500,7 +497,7 @@ int ptl_writer_blob(struct ptl_writer *writer, uint32_t type, const void *data, 
 		return format_writer_settle(writer, 0);
 	memcpy(chunk.hash, hash, PTL_HASH_SIZE);
 	status = format_writer_note_blob(writer, hash, true);
-	/* A chunk lies in one buffer: it ends where the buffer is full. */
+	/* A chunk must lie in one buffer, so it ends where the buffer is full. */
 	do {
 		const size_t room = writer->buffer_size - stream->raw.size;
 

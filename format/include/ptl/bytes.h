@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory that grows as functions write into it: payloads of events, encoded symbols. */
+/* A growing byte vector, written by functions that encode event payloads and symbols. */
 #ifndef PTL_BYTES_H
 #define PTL_BYTES_H
 
@@ -12,9 +12,9 @@ extern "C" {
 #endif
 
 /*
- * Zero-initialised is empty. The first `size` bytes of data are what was written; to empty it and keep its memory, set
- * size to 0. An allocation that fails sets `failed`, and later writes are ignored: functions that write into it return
- * PTL_NO_MEMORY then.
+ * A zero-initialised vector is empty. The first `size` bytes of `data` are the content. To empty the vector and keep
+ * its memory, set size to 0. A failed allocation sets `failed`, and later writes are ignored; functions that write into
+ * the vector then return PTL_NO_MEMORY.
  */
 struct ptl_bytes {
 	uint8_t *data;
@@ -23,7 +23,7 @@ struct ptl_bytes {
 	bool failed;
 };
 
-/* Frees data, and leaves the structure empty and usable. */
+/* Frees `data`. The vector is empty and usable afterwards. */
 void ptl_bytes_free(struct ptl_bytes *bytes);
 
 #ifdef __cplusplus

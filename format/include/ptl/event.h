@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events as in ETW: a header, a payload, and the schema that explains the payload. */
+/* Events as in ETW: a header, a payload, and a schema that describes the payload. */
 #ifndef PTL_EVENT_H
 #define PTL_EVENT_H
 
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* EVENT_DESCRIPTOR of ETW (evntprov.h), plus the provider. */
+/* EVENT_DESCRIPTOR of ETW (evntprov.h), with the provider. */
 struct ptl_descriptor {
 	struct ptl_guid provider;
 	uint16_t id;
@@ -27,7 +27,7 @@ struct ptl_descriptor {
 	uint64_t keyword;
 };
 
-/* Opcodes, as ETW has them; 11 to 239 are one's own. */
+/* Opcodes of ETW. A provider may define 11 to 239. */
 enum ptl_event_opcode {
 	PTL_OPCODE_INFO = 0,
 	PTL_OPCODE_START = 1,
@@ -42,7 +42,7 @@ enum ptl_event_opcode {
 	PTL_OPCODE_RECEIVE = 240,
 };
 
-/* An extended item, as ETW's extended data: carried along, known or not. */
+/* An extended item, like ETW's extended data. Items of unknown types are preserved. */
 struct ptl_extended {
 	uint16_t type;
 	uint16_t size;
@@ -50,26 +50,29 @@ struct ptl_extended {
 };
 
 /*
- * An item of PTL's own: kernel time and user time of the event's thread until the event, each a u64 in nanoseconds.
- * Other items have ETW's types, EVENT_HEADER_EXT_TYPE_*.
+ * PTL's own item: kernel time and user time of the event's thread up to the event, each a u64 in nanoseconds. Other
+ * items have ETW's types, EVENT_HEADER_EXT_TYPE_*.
  */
 #define PTL_EXTENDED_THREAD_TIMES 0x5454
-/* The payload of an event of ETW as it was recorded, where it does not fit its own description. */
+/* The original payload of an ETW event whose payload does not match its own description. */
 #define PTL_EXTENDED_ETW_PAYLOAD 0x5745
 /*
- * No bytes: no schema explains the payload, whatever the trace says of equal descriptors. An event of ETW that nothing described
- * has this item: its payload is as ETW recorded it, with pointers of 32 bits from systems of 32 bits.
+ * An item without bytes: no schema describes the payload, even if the trace has a schema for an equal descriptor. Marks
+ * an ETW event without a description: the payload is as ETW recorded it, with 32-bit pointers if the system was 32-bit.
  */
 #define PTL_EXTENDED_RAW 0x5752
-/* The id (u16) and version (u8) that a self-describing event of ETW was recorded with; PTL's come from its description. */
+/*
+ * The id (u16) and version (u8) recorded with a self-describing ETW event. PTL derives its own id and version from the
+ * description.
+ */
 #define PTL_EXTENDED_ETW_ID 0x5749
 
-/* ptl_event.flags */
+/* Bits of ptl_event.flags. */
 #define PTL_EVENT_HAS_ACTIVITY 0x1u
 #define PTL_EVENT_HAS_RELATED 0x2u
-#define PTL_EVENT_INJECTED 0x4u /* not recorded but added by a rewriting */
+#define PTL_EVENT_INJECTED 0x4u /* added by rewriting, not recorded */
 
-/* One event. A reader's event points into memory that is valid until its callback returns. */
+/* An event. Pointers of a reader's event are valid until its callback returns. */
 struct ptl_event {
 	struct ptl_descriptor descriptor;
 	uint64_t time; /* trace clock, nanoseconds */
@@ -90,7 +93,7 @@ struct ptl_event {
 /* Whether the event has the item PTL_EXTENDED_RAW. */
 bool ptl_event_is_raw(const struct ptl_event *event);
 
-/* Types of payload fields; little-endian, not aligned. */
+/* Types of payload fields; little-endian, unaligned. */
 enum ptl_type {
 	PTL_TYPE_U8 = 1,
 	PTL_TYPE_I8,
@@ -113,8 +116,8 @@ enum ptl_type {
 	PTL_TYPE_UTF8_COUNTED,  /* u16 count of bytes, then the bytes */
 	PTL_TYPE_UTF16_COUNTED, /* u16 count of units, then the units */
 	PTL_TYPE_BYTES_COUNTED, /* u16 count of bytes, then the bytes */
-	PTL_TYPE_BYTES,         /* `length` bytes; length 0 means the rest of the payload */
-	PTL_TYPE_STRUCT,        /* the next `length` fields of the schema belong to it */
+	PTL_TYPE_BYTES,         /* `length` bytes; length 0: the rest of the payload */
+	PTL_TYPE_STRUCT,        /* its members are the next `length` fields of the schema */
 };
 
 enum ptl_array {
@@ -129,12 +132,12 @@ enum ptl_array {
 #define PTL_FORMAT_ADDRESS 3
 #define PTL_FORMAT_HASH 4 /* bytes as one hexadecimal word */
 /* Since 1.1: */
-#define PTL_FORMAT_ERRNO 5 /* a number of errno(3) */
+#define PTL_FORMAT_ERRNO 5 /* an errno value */
 #define PTL_FORMAT_PORT 6  /* u16, its bytes in network order */
-#define PTL_FORMAT_IP 7    /* u32 or 4 bytes: IPv4; 16 bytes (a GUID's too): IPv6; all in network order */
-#define PTL_FORMAT_JSON 8  /* strings */
+#define PTL_FORMAT_IP 7    /* u32 or 4 bytes: IPv4; 16 bytes (also a GUID's): IPv6; in network byte order */
+#define PTL_FORMAT_JSON 8  /* for strings */
 #define PTL_FORMAT_XML 9
-#define PTL_FORMAT_LATIN1 10 /* byte strings, and u8 that are characters, in ISO 8859-1 */
+#define PTL_FORMAT_LATIN1 10 /* byte strings, and u8 characters, in ISO 8859-1 */
 
 struct ptl_field {
 	const char *name;
@@ -143,11 +146,11 @@ struct ptl_field {
 	uint8_t array;   /* enum ptl_array */
 	uint32_t length; /* see the types BYTES and STRUCT */
 	uint32_t array_length;
-	const char *map; /* name of a map of the provider, PTL_MAP_VALUES or PTL_MAP_FLAGS; or NULL */
-	uint32_t tags;   /* the author's own; 0: none */
+	const char *map; /* name of a map of the provider (PTL_MAP_VALUES or PTL_MAP_FLAGS), or NULL */
+	uint32_t tags;   /* defined by the provider's author; 0: none */
 };
 
-/* What explains an event. Identity: provider, id, version, opcode (classic events differ by opcode alone). */
+/* Describes a kind of events. Identity: provider, id, version, opcode (classic events differ only by opcode). */
 struct ptl_schema {
 	struct ptl_guid provider;
 	uint16_t id;
@@ -157,22 +160,22 @@ struct ptl_schema {
 	const char *event_name;    /* "Image/Load" */
 	const char *task_name;     /* "Image", or "" */
 	const char *opcode_name;   /* "Load", or "" */
-	const char *message;       /* template with {0}-style places, or "" */
+	const char *message;       /* template with placeholders such as {0}, or "" */
 	const struct ptl_field *fields;
 	size_t field_count;
-	/* What events of this kind have in their descriptors, for those who make some. 0 where unknown. */
+	/* Defaults for the descriptors of events of this kind, for programs that create events. 0 if unknown. */
 	uint8_t level;
 	uint8_t channel;
 	uint16_t task;
 	uint64_t keyword;
-	uint32_t tags; /* of all events of this kind: EventSource's EventTags, EventHeader's tag */
+	uint32_t tags; /* common to all events of this kind: EventSource's EventTags, EventHeader's tag */
 };
 
-/* What the numbers of a map are. */
+/* Meaning of the numbers in a map. */
 enum ptl_map_kind {
-	PTL_MAP_VALUES,   /* values of fields: one name for each */
+	PTL_MAP_VALUES,   /* values of fields: one name per value */
 	PTL_MAP_FLAGS,    /* values of fields: names of bits, joined with | */
-	PTL_MAP_KEYWORDS, /* bits of ptl_descriptor.keyword; these kinds need no name */
+	PTL_MAP_KEYWORDS, /* bits of ptl_descriptor.keyword; maps from this kind on need no name */
 	PTL_MAP_TASKS,
 	PTL_MAP_OPCODES,
 	PTL_MAP_CHANNELS,
@@ -180,68 +183,67 @@ enum ptl_map_kind {
 };
 
 struct ptl_map_entry {
-	uint64_t value; /* of a signed field: its 64-bit extension */
+	uint64_t value; /* for a signed field: sign-extended to 64 bits */
 	const char *name;
 };
 
 /* Names that a provider gives to numbers. Identity: provider, kind, name. */
 struct ptl_map {
 	struct ptl_guid provider;
-	uint32_t kind;    /* enum ptl_map_kind, or one of a newer version */
-	const char *name; /* what ptl_field.map refers to; "" for the kinds from PTL_MAP_KEYWORDS on */
-	const struct ptl_map_entry *entries; /* a reader's are sorted by value, each value once */
+	uint32_t kind;                       /* enum ptl_map_kind, or a kind of a newer version */
+	const char *name;                    /* name used by ptl_field.map; "" for the kinds from PTL_MAP_KEYWORDS on */
+	const struct ptl_map_entry *entries; /* in a map from a reader: sorted by value, without duplicates */
 	size_t count;
 };
 
-/* The name of exactly this value in a reader's map; NULL: none, or map is NULL. */
+/* Returns the name of this value in a map from a reader. NULL if the map lacks the value, or map is NULL. */
 const char *ptl_map_name(const struct ptl_map *map, uint64_t value);
 
-/* One decoded field (an array gives one value for each element). */
+/* A decoded field. An array gives one value per element. */
 struct ptl_value {
 	const struct ptl_field *field;
-	unsigned depth; /* nesting in structures */
-	uint32_t index; /* element of an array */
+	unsigned depth; /* number of enclosing structures */
+	uint32_t index; /* index in an array */
 	union {
 		uint64_t u;
 		int64_t i;
 		double f;
 	};
-	const uint8_t *bytes; /* strings, bytes and GUIDs: in the payload */
-	size_t size;          /* in bytes, the terminating zero not counted */
+	const uint8_t *bytes; /* for strings, bytes and GUIDs: address in the payload */
+	size_t size;          /* in bytes, without the terminating zero */
 };
 
 /*
- * Calls visit for each field of the payload in order; stops at a non-zero result and returns it.
- * PTL_TRUNCATED where the payload ends within a field (the fields before it have been visited),
- * PTL_CORRUPT for a schema that contradicts itself. Bytes behind the last field are no error; their
- * number is put into *rest (may be NULL).
+ * Calls `visit` for each field of the payload in order. Stops at a non-zero result of visit and returns this result.
+ * Trailing bytes are no error; *rest (may be NULL) becomes their number. PTL_TRUNCATED: the payload ends within a
+ * field, and the preceding fields were visited. PTL_CORRUPT: the schema contradicts itself.
  */
 int ptl_payload_decode(const struct ptl_schema *schema, const uint8_t *payload, size_t size,
 		       int (*visit)(void *context, const struct ptl_value *value), void *context, size_t *rest);
 
-/* What a walk comes to. */
+/* Steps of a walk. */
 enum ptl_step {
 	PTL_STEP_VALUE,
-	PTL_STEP_ARRAY, /* an array begins; value->u is the number of its elements, perhaps 0 */
+	PTL_STEP_ARRAY, /* start of an array; value->u: number of elements, possibly 0 */
 	PTL_STEP_ARRAY_END,
-	PTL_STEP_STRUCT, /* a structure (an element of an array of them) begins */
+	PTL_STEP_STRUCT, /* start of a structure, or of a structure in an array */
 	PTL_STEP_STRUCT_END,
 };
 
 /*
- * The same, step by step: beginnings and ends are nested as they should be, but what is open when the walk
- * fails is not ended. value->field, depth and index are always set; bytes and size for values alone.
+ * As ptl_payload_decode, with a call per step. Starts and ends are properly nested; after a failure, open structures
+ * and arrays get no end. value->field, depth and index are always set, bytes and size only for PTL_STEP_VALUE.
  */
 int ptl_payload_walk(const struct ptl_schema *schema, const uint8_t *payload, size_t size,
 		     int (*visit)(void *context, enum ptl_step step, const struct ptl_value *value), void *context,
 		     size_t *rest);
 
 /*
- * The inverse: appends the payload that these values make, which are in the order in which decoding gives
- * them: an array has one for each element (with its index), a structure one for each element, followed by its
- * members. Numbers are taken from u, i or f, all others from bytes and size (UTF-16 as it is in payloads, without
- * the terminating zero). PTL_MISUSE where a value is missing, out of place or does not fit its type (nothing is
- * appended then), or the payload would pass PTL_PAYLOAD_MAX; PTL_NO_MEMORY.
+ * Encodes values as a payload, the inverse of ptl_payload_decode, and appends the payload to `out`. The values are in
+ * decoding order: an array has one value per element (with its index), a structure has one value per element, followed
+ * by its members. Numbers are taken from u, i or f, other types from bytes and size (UTF-16 as in payloads, without the
+ * terminating zero). PTL_MISUSE: a value is missing, misplaced or does not fit its type, or the payload exceeds
+ * PTL_PAYLOAD_MAX; nothing is appended then. PTL_NO_MEMORY.
  */
 int ptl_payload_encode(const struct ptl_schema *schema, const struct ptl_value *values, size_t count,
 		       struct ptl_bytes *out);

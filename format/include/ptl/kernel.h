@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel provider's classes: process, thread and image, with ETW's GUIDs, opcodes and field names,
- * and the code events that PTL adds. Each has a plain structure, an encoder and a decoder.
+ * The kernel provider's classes: process, thread and image, with ETW's GUIDs, opcodes and field names, and PTL's own
+ * code events. Each class has a plain structure, an encoder and a decoder.
  */
 #ifndef PTL_KERNEL_H
 #define PTL_KERNEL_H
@@ -18,35 +18,35 @@ extern const struct ptl_guid PTL_PROVIDER_KERNEL;  /* 9e814aad-3204-11d2-9a82-00
 extern const struct ptl_guid PTL_PROVIDER_PROCESS; /* 3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c */
 extern const struct ptl_guid PTL_PROVIDER_THREAD;  /* 3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c */
 extern const struct ptl_guid PTL_PROVIDER_IMAGE;   /* 2cb15d1d-5fc1-11d2-abe1-00a0c911f518 */
-extern const struct ptl_guid PTL_PROVIDER_CODE;    /* PTL's own: code bytes that changed */
+extern const struct ptl_guid PTL_PROVIDER_CODE;    /* PTL's own: changes of code bytes */
 
-/* PTL_OPCODE_START, of ptl/event.h, means here what it means everywhere. */
+/* Opcodes, in addition to PTL_OPCODE_START of ptl/event.h, which has its general meaning. */
 enum ptl_kernel_opcode {
 	PTL_OPCODE_END = 2,
-	PTL_OPCODE_START_RUNDOWN = 3,   /* existed when the capture or cut began */
-	PTL_OPCODE_END_RUNDOWN = 4,     /* still existed when it ended */
-	PTL_OPCODE_LOAD = 10,           /* image */
-	PTL_OPCODE_UNLOAD = 2,          /* image */
-	PTL_OPCODE_PROTECT = 64,        /* image: its protection changed (PTL) */
-	PTL_OPCODE_CONTEXT_SWITCH = 36, /* thread: a CPU goes from one to another */
-	PTL_OPCODE_EXEC = 64,           /* process: replaced its program; all its images are gone (PTL) */
-	PTL_OPCODE_CODE = 64,           /* code: bytes of a range are, from now on, these (PTL) */
+	PTL_OPCODE_START_RUNDOWN = 3,   /* object that existed when the capture or cut began */
+	PTL_OPCODE_END_RUNDOWN = 4,     /* object that still existed when the capture or cut ended */
+	PTL_OPCODE_LOAD = 10,           /* image is loaded */
+	PTL_OPCODE_UNLOAD = 2,          /* image is unloaded */
+	PTL_OPCODE_PROTECT = 64,        /* image: protection has changed (PTL) */
+	PTL_OPCODE_CONTEXT_SWITCH = 36, /* thread: a CPU switches from one thread to another */
+	PTL_OPCODE_EXEC = 64,           /* process has replaced its program; all its images are gone (PTL) */
+	PTL_OPCODE_CODE = 64,           /* code: the bytes of a range change to those of a blob (PTL) */
 };
 
 /*
- * Bytes of a path, or of the name of a program or thread; PATH_MAX of Linux. Encoders cut what is longer; decoders say
- * PTL_CORRUPT to it, since it may be shown with each line of what ran there. Command lines have no such bound.
+ * Limit for a path, or the name of a program or thread, in bytes: Linux' PATH_MAX. Encoders cut longer names; decoders
+ * return PTL_CORRUPT, since a name may be printed with every line. Command lines are not limited.
  */
 #define PTL_PATH_MAX 4096u
 
-/* Strings are zero-terminated bytes as the system gave them (UTF-8 by custom); never NULL after decoding. */
+/* Strings are zero-terminated bytes from the system (usually UTF-8), and never NULL after decoding. */
 struct ptl_process_event {
 	uint64_t unique_key; /* UniqueProcessKey: never reused in a trace, unlike a pid */
 	uint32_t process_id;
 	uint32_t parent_id;
-	int32_t exit_status; /* as wait(2) encodes it; valid with END and known only if has_exit_status */
+	int32_t exit_status; /* encoded as by wait(2); for END, and valid only if has_exit_status */
 	bool has_exit_status;
-	bool begins_empty;           /* with START: has nothing of its parent, as on Windows; not encoded */
+	bool begins_empty;           /* for START: inherits nothing from its parent, as on Windows; not encoded */
 	const char *image_file_name; /* path of the program */
 	const char *command_line;    /* arguments, shell-quoted where needed */
 };
@@ -54,11 +54,11 @@ struct ptl_process_event {
 struct ptl_thread_event {
 	uint32_t process_id;
 	uint32_t thread_id;
-	uint64_t start_address; /* Win32StartAddr; 0 unknown */
+	uint64_t start_address; /* Win32StartAddr; 0: unknown */
 	const char *name;
 };
 
-/* A CPU, which is the event's, goes from one thread to another; 0: the idle thread. */
+/* The event's CPU switches from one thread to another; 0: the idle thread. */
 struct ptl_switch_event {
 	uint32_t new_thread;
 	uint32_t old_thread;
@@ -72,8 +72,9 @@ struct ptl_image_event {
 	uint64_t size;
 	uint32_t process_id;
 	uint32_t time_date_stamp; /* 0 on Linux */
-	uint64_t default_base;    /* p_vaddr of base's segment, page aligned: base - default_base is the load bias */
-	const char *file_name;    /* path; "//anon", "memfd:NAME", "[vdso]" for what has none */
+	/* page-aligned p_vaddr of the segment at base; base - default_base is the load bias */
+	uint64_t default_base;
+	const char *file_name; /* path, or "//anon", "memfd:NAME", "[vdso]" for memory without a path */
 	uint64_t file_offset;
 	uint32_t protection;
 	uint32_t device_major;
@@ -82,12 +83,12 @@ struct ptl_image_event {
 	uint8_t build_id[PTL_BUILD_ID_MAX];
 	size_t build_id_size; /* 0: none */
 	bool has_code, has_symbols, has_debug;
-	uint8_t code[PTL_HASH_SIZE];    /* blob with the image's bytes from base on; may be shorter than size */
-	uint8_t symbols[PTL_HASH_SIZE]; /* blob of ptl/symbols.h */
+	uint8_t code[PTL_HASH_SIZE];    /* blob with the image's bytes from base on; may have fewer than `size` bytes */
+	uint8_t symbols[PTL_HASH_SIZE]; /* blob in the format of ptl/symbols.h */
 	uint8_t debug[PTL_HASH_SIZE];
 };
 
-/* The bytes at base are those of the blob from this time on (a JIT, self-modified or private code). */
+/* From the event's time on, the bytes at `base` are those of the blob (JIT, self-modified or private code). */
 struct ptl_code_event {
 	uint32_t process_id;
 	uint64_t base;
@@ -96,9 +97,9 @@ struct ptl_code_event {
 };
 
 /*
- * Encoders: fill event's descriptor and payload from data (time, cpu, pid, tid stay the caller's) with the
- * payload's memory in storage, which the caller owns, empties before and frees after. PTL_NO_MEMORY;
- * PTL_MISUSE for strings beyond the payload's bound.
+ * Encoders: set descriptor and payload of `event` from `data`; the caller sets time, cpu, pid and tid. The payload is
+ * appended to `storage`, which the caller owns, empties before the call and frees later. PTL_NO_MEMORY; PTL_MISUSE: the
+ * strings exceed the limit for payloads.
  */
 int ptl_process_encode(const struct ptl_process_event *data, uint8_t opcode, struct ptl_bytes *storage,
 		       struct ptl_event *event);
@@ -110,9 +111,9 @@ int ptl_image_encode(const struct ptl_image_event *data, uint8_t opcode, struct 
 int ptl_code_encode(const struct ptl_code_event *data, struct ptl_bytes *storage, struct ptl_event *event);
 
 /*
- * Decoders: PTL_NOT_OURS for an event of another class (a context switch is one beside those of threads), or of an
- * opcode that means something else; PTL_UNSUPPORTED for an unknown version (those of Windows are known),
- * PTL_TRUNCATED or PTL_CORRUPT for a payload that does not fit. Strings live in storage (caller's).
+ * Decoders. Strings live in the caller's `storage`. PTL_NOT_OURS: the event is of another class (context switches and
+ * thread events are separate classes), or its opcode has another meaning. PTL_UNSUPPORTED: unknown version (the
+ * versions of Windows are known). PTL_TRUNCATED, PTL_CORRUPT: invalid payload.
  */
 int ptl_process_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_process_event *data);
 int ptl_thread_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_thread_event *data);
@@ -120,7 +121,7 @@ int ptl_switch_decode(const struct ptl_event *event, struct ptl_switch_event *da
 int ptl_image_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_image_event *data);
 int ptl_code_decode(const struct ptl_event *event, struct ptl_code_event *data);
 
-/* The schemas of all events above, for a writer to put into its file. */
+/* Returns the schemas of all these events, for a writer to store in its file. */
 const struct ptl_schema *const *ptl_kernel_schemas(size_t *count);
 
 #ifdef __cplusplus

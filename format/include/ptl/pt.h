@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Intel PT packets one at a time: kinds, fields, decoding, encoding, and the search for PSBs. */
+/* Single Intel PT packets: kinds, fields, decoding, encoding, and the search for PSBs. */
 #ifndef PTL_PT_H
 #define PTL_PT_H
 
@@ -14,8 +14,8 @@ extern "C" {
 #endif
 
 /*
- * Names and layouts are those of the Intel 64 and IA-32 Architectures Software Developer's Manual,
- * volume 3, chapter "Intel Processor Trace", section "Trace Packets and Data Types" (below: SDM).
+ * Kinds of packets. Names and layouts are from the Intel 64 and IA-32 Architectures Software Developer's Manual, volume
+ * 3, chapter "Intel Processor Trace", section "Trace Packets and Data Types" (below: SDM).
  */
 enum ptl_pt_kind {
 	PTL_PT_NONE = 0, /* no packet */
@@ -51,27 +51,27 @@ enum ptl_pt_kind {
 	PTL_PT_CFE,
 	PTL_PT_EVD,
 	PTL_PT_TRIG,
-	PTL_PT_KINDS, /* one more than the last kind */
+	PTL_PT_KINDS, /* number of the last kind plus one */
 };
 
-/* No packet is longer; a decoder that has this many bytes never needs more. */
+/* Most bytes of a packet; a decoder never needs more bytes. */
 #define PTL_PT_PACKET_MAX 16
 #define PTL_PT_PSB_SIZE 16
 
 /*
- * IPBytes of TIP, TIP.PGE, TIP.PGD and FUP: how many bytes of the address the packet holds, and how
- * they make an address with the last one (SDM, section "IP Compression"). 5 and 7 are reserved.
+ * IPBytes of TIP, TIP.PGE, TIP.PGD and FUP: how many bytes of the address the packet contains, and how these bytes and
+ * the last IP form an address (SDM, section "IP Compression"). 5 and 7 are reserved.
  */
 enum ptl_pt_ip_form {
-	PTL_PT_IP_NONE = 0,      /* no address: it is out of context */
-	PTL_PT_IP_UPDATE_16 = 1, /* bits 15:0; the others are those of the last IP */
-	PTL_PT_IP_UPDATE_32 = 2, /* bits 31:0; the others are those of the last IP */
-	PTL_PT_IP_SIGN_48 = 3,   /* bits 47:0; bit 47 is repeated above */
-	PTL_PT_IP_UPDATE_48 = 4, /* bits 47:0; the others are those of the last IP */
+	PTL_PT_IP_NONE = 0,      /* no address: IP is out of context */
+	PTL_PT_IP_UPDATE_16 = 1, /* bits 15:0; higher bits from the last IP */
+	PTL_PT_IP_UPDATE_32 = 2, /* bits 31:0; higher bits from the last IP */
+	PTL_PT_IP_SIGN_48 = 3,   /* bits 47:0, sign-extended from bit 47 */
+	PTL_PT_IP_UPDATE_48 = 4, /* bits 47:0; higher bits from the last IP */
 	PTL_PT_IP_FULL = 6,      /* all 64 bits */
 };
 
-/* One packet. Flags are 0 or 1. Bits of a packet that the SDM reserves are not kept. */
+/* A packet. Flags are 0 or 1. Bits reserved by the SDM are dropped. */
 struct ptl_pt_packet {
 	uint8_t kind; /* enum ptl_pt_kind */
 	uint8_t size; /* bytes in the stream; set by decoding, ignored by encoding */
@@ -89,9 +89,7 @@ struct ptl_pt_packet {
 			uint64_t payload; /* as in the packet, zero-extended */
 			uint8_t form;     /* enum ptl_pt_ip_form */
 		} ip;
-		/*
-		 * CS.L and CS.D (64-bit mode: 1 and 0; 32-bit: 0 and 1; 16-bit: 0 and 0), EFLAGS.IF
-		 */
+		/* CS.L and CS.D (64-bit mode: 1 and 0; 32-bit: 0 and 1; 16-bit: 0 and 0), EFLAGS.IF. */
 		struct {
 			uint8_t cs_l;
 			uint8_t cs_d;
@@ -118,11 +116,11 @@ struct ptl_pt_packet {
 			uint64_t cycles; /* since the last CYC; below 2^61 */
 		} cyc;
 		struct {
-			uint64_t cr3; /* bits 51:5; the others are 0 */
+			uint64_t cr3; /* bits 51:5; other bits are 0 */
 			uint8_t non_root;
 		} pip;
 		struct {
-			uint64_t base; /* bits 51:12; the others are 0 */
+			uint64_t base; /* bits 51:12; other bits are 0 */
 		} vmcs;
 		struct {
 			uint64_t payload;
@@ -137,7 +135,7 @@ struct ptl_pt_packet {
 		struct {
 			uint8_t state; /* 4 bits each */
 			uint8_t sub_state;
-			uint8_t hardware; /* entered by the hardware on its own */
+			uint8_t hardware; /* entered by the hardware autonomously */
 		} pwre;
 		struct {
 			uint8_t last; /* 4 bits each */
@@ -151,12 +149,12 @@ struct ptl_pt_packet {
 		} ptwrite;
 		struct {
 			uint8_t type;      /* 5 bits */
-			uint8_t bip_bytes; /* payload of the BIPs that follow: 4 or 8 */
+			uint8_t bip_bytes; /* payload bytes of the following BIPs: 4 or 8 */
 		} bbp;
 		struct {
 			uint64_t payload;
 			uint8_t id;    /* 5 bits */
-			uint8_t bytes; /* 4 or 8, as the BBP said */
+			uint8_t bytes; /* 4 or 8, given by the BBP */
 		} bip;
 		struct {
 			uint8_t ip; /* a FUP with the address follows */
@@ -171,8 +169,8 @@ struct ptl_pt_packet {
 			uint8_t type; /* 6 bits */
 		} evd;
 		struct {
-			uint16_t count;   /* instructions; only with has_count */
-			uint8_t triggers; /* one bit for each trigger */
+			uint16_t count;   /* number of instructions; valid only with has_count */
+			uint8_t triggers; /* one bit per trigger */
 			uint8_t ip;       /* a FUP with the address follows */
 			uint8_t has_count;
 			uint8_t multiple;
@@ -181,57 +179,53 @@ struct ptl_pt_packet {
 };
 
 /*
- * What the meaning of a byte depends on: between BBP and the end of its block, bytes whose low bits
- * are 100 begin BIP packets, not TNT. Zero at the start of a stream and at each PSB.
+ * Context for decoding. Between BBP and the end of its block, bytes with the low bits 100 begin BIP packets, not TNT.
+ * Zero at the start of a stream and at each PSB.
  */
 struct ptl_pt_context {
-	uint8_t bip_bytes; /* 0 outside a block, or 4 or 8 */
+	uint8_t bip_bytes; /* 4 or 8; 0 outside a block */
 };
 
-/* "TIP.PGE" and so on, as the SDM writes it; never NULL. */
+/* Returns the kind's name as in the SDM, such as "TIP.PGE"; never NULL. */
 const char *ptl_pt_kind_name(unsigned kind);
 
 /*
- * Decodes the packet at data and moves context on. Returns its size, 1 to PTL_PT_PACKET_MAX, or
- * PTL_TRUNCATED (size bytes are not the whole packet; also for size 0), PTL_UNSUPPORTED (no packet
- * that this decoder knows starts so) or PTL_CORRUPT (a known packet with a reserved value). No
- * error text is left: ask ptl_pt_explain. On failure packet's contents are unspecified and context
- * stays.
+ * Decodes the packet at `data` and updates `context`. Returns the packet's size, 1 to PTL_PT_PACKET_MAX. PTL_TRUNCATED:
+ * `size` bytes are not a whole packet (also for size 0). PTL_UNSUPPORTED: the bytes begin no known packet. PTL_CORRUPT:
+ * a known packet has a reserved value. Sets no error text; see ptl_pt_explain. On failure, `context` is unchanged and
+ * the content of *packet is unspecified.
  *
- * Accepts and refuses what libipt 2.0.5 does, which ignores reserved bits where it does not rely on
- * them (in CBR, PIP, MODE, MWAIT, PWRE, PWRX), and besides what it does not know: BBP, BIP, BEP,
- * CFE, EVD, TRIG, the interrupt flag of MODE.Exec, bit 1 of PWRX's wake.
+ * Accepts and rejects the same bytes as libipt 2.0.5, which ignores reserved bits that it does not rely on (in CBR,
+ * PIP, MODE, MWAIT, PWRE, PWRX). Also accepts BBP, BIP, BEP, CFE, EVD, TRIG, the interrupt flag of MODE.Exec and bit 1
+ * of PWRX's wake, which libipt does not know.
  */
 int ptl_pt_decode(const uint8_t *data, size_t size, struct ptl_pt_context *context, struct ptl_pt_packet *packet);
 
 /*
- * Why ptl_pt_decode refused these bytes with status: a sentence such as "reserved IPBytes 5 in
- * TIP", in text, which has room for room bytes.
+ * Explains why ptl_pt_decode returned `status` for these bytes: writes a phrase such as "reserved IPBytes 5 in TIP" to
+ * `text`, of `room` bytes.
  */
 void ptl_pt_explain(const uint8_t *data, size_t size, int status, char *text, size_t room);
 
 /*
- * Encodes packet into the room bytes at data. Returns its size, or PTL_MISUSE (no such kind, or a
- * field out of its range) or PTL_NO_MEMORY (it does not fit). Nothing is written on failure.
+ * Encodes a packet into `room` bytes at `data`. Returns its size. PTL_MISUSE: unknown kind, or a field out of range.
+ * PTL_NO_MEMORY: `room` is too small. Writes nothing on failure.
  */
 int ptl_pt_encode(const struct ptl_pt_packet *packet, uint8_t *data, size_t room);
 
 /*
- * The address that a packet with an IP stands for. *last_ip is the last IP, 0 at the start, and is
- * moved on. False where the packet has no address (PTL_PT_IP_NONE, or another kind): nothing is
- * changed, but that PSB and OVF set *last_ip to 0, so that a stream's packets may all go through
- * here.
+ * Computes the address of a packet with an IP. *last_ip: the last IP, initially 0; updated. Returns false if the packet
+ * has no address (PTL_PT_IP_NONE, or another kind): then nothing changes, except that PSB and OVF set *last_ip to 0. So
+ * all packets of a stream may be passed to this function.
  */
 bool ptl_pt_ip_resolve(const struct ptl_pt_packet *packet, uint64_t *last_ip, uint64_t *ip);
 
 /*
- * The offset of the first PSB in size bytes at data that lies at or after from; size if there is
- * none.
+ * Returns the offset of the first PSB at or after `from` in `size` bytes at `data`; `size` if not found.
  *
- * The packet before a PSB may end in 02 82 as a PSB does (a TIP to ...8202), and no packet but a
- * PSB begins so: where the pattern is longer than a PSB, the PSB is its last 16 bytes. If it
- * reaches the end of the data, and the stream goes on, what follows may move the PSB on by an even
- * number of bytes.
+ * The packet before a PSB may end in 02 82 like a PSB (a TIP to ...8202), while only a PSB begins with 02 82. So if the
+ * pattern is longer than a PSB, the PSB is its last 16 bytes. If the pattern reaches the end of the data and the stream
+ * continues, the following bytes may move the PSB on by an even number of bytes.
  */
 size_t ptl_pt_find_psb(const uint8_t *data, size_t size, size_t from);
 

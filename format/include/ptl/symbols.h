@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Symbol tables as blobs: function names of one ELF file (or of anything) by its own virtual addresses. */
+/* Symbol tables as blobs: function names of an ELF file (or another source) by the file's own virtual addresses. */
 #ifndef PTL_SYMBOLS_H
 #define PTL_SYMBOLS_H
 
@@ -14,27 +14,30 @@ extern "C" {
 #endif
 
 struct ptl_symbol {
-	uint64_t address; /* in the file's address space (st_value), before relocation */
-	uint64_t size;    /* 0: up to the next symbol */
-	const char *name; /* as in the file, not demangled; empty for 'u' */
-	/* 'T' global function, 't' local, 'W' weak, 'i' ifunc, 'P' PLT entry, 'u' a function without a name */
+	uint64_t address; /* in the file's own address space (st_value), before relocation */
+	uint64_t size;    /* in bytes; 0: up to the next symbol */
+	const char *name; /* as in the file, mangled; empty for 'u' */
+	/* 'T' global function, 't' local, 'W' weak, 'i' ifunc, 'P' PLT entry, 'u' function without a name */
 	uint8_t type;
 };
 
-/* Encodes at most 2^32 - 1 symbols in order of address, whatever order they have. PTL_NO_MEMORY. */
+/* Encodes at most 2^32 - 1 symbols, in order of address; `symbols` may be in any order. PTL_NO_MEMORY. */
 int ptl_symbols_encode(const struct ptl_symbol *symbols, size_t count, struct ptl_bytes *out);
 
 struct ptl_symbol_table;
 
-/* Decodes a blob; copies what it needs. PTL_CORRUPT, PTL_TRUNCATED, PTL_UNSUPPORTED, PTL_NO_MEMORY. */
+/*
+ * Decodes a blob into a new table, which does not refer to `data`. PTL_CORRUPT, PTL_TRUNCATED, PTL_UNSUPPORTED,
+ * PTL_NO_MEMORY.
+ */
 int ptl_symbols_decode(const uint8_t *data, size_t size, struct ptl_symbol_table **table);
 void ptl_symbols_free(struct ptl_symbol_table *table);
 size_t ptl_symbols_count(const struct ptl_symbol_table *table);
-/* i below count, in order of address. */
+/* Returns symbol i, in order of address; i must be below the count. */
 struct ptl_symbol ptl_symbols_get(const struct ptl_symbol_table *table, size_t i);
 /*
- * The symbol that covers address, or NULL name. The best name where several share an address: global
- * first, then that with the fewest underscores at its beginning.
+ * Returns the symbol that covers `address`; name is NULL if not found. Of several symbols at an address, prefers global
+ * symbols, then the name with the fewest leading underscores.
  */
 struct ptl_symbol ptl_symbols_find(const struct ptl_symbol_table *table, uint64_t address);
 
