@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The file of partial results as a sequence of blocks: docs/partial-results.md. dump/partial/partial.h defines the
- * contents of the blocks.
+ * The file of partial results as blocks. dump/partial/partial.h has the content of blocks, which belongs to one version
+ * of ptl-dump.
+ *
+ * Numbers are little-endian. Checksums are XXH64 with seed 0. The file begins with 16 bytes: "PTLPART\n", the version
+ * (2 bytes), 6 bytes of zero. Blocks follow up to the end:
+ *
+ *     4 bytes   kind
+ *     4         0: the payload is stored as it is; 1: as a zstd frame
+ *     4         size of the payload, at most DUMP_PARTIAL_BLOCK_MAX
+ *     4         stored size: not larger, not 0
+ *     8         checksum of the stored payload
+ *     8         checksum of the 24 bytes before
  */
 #ifndef DUMP_PARTIAL_PARTIAL_FILE_H
 #define DUMP_PARTIAL_PARTIAL_FILE_H
@@ -16,11 +26,11 @@
 #define DUMP_PARTIAL_VERSION 2
 
 enum dump_partial_block {
-	DUMP_PARTIAL_RUN = 1,     /* results of a view over a trace follow */
-	DUMP_PARTIAL_RECORDS,     /* records of the last DUMP_PARTIAL_RUN: sizes and records, over consecutive blocks */
-	DUMP_PARTIAL_DAMAGE,      /* damage of a trace */
-	DUMP_PARTIAL_DESCRIPTION, /* struct dump_description */
-	DUMP_PARTIAL_END,         /* the last block: holds the count of blocks before it */
+	DUMP_PARTIAL_RUN = 1,     /* the trace and the name of the view of the next blocks */
+	DUMP_PARTIAL_RECORDS,     /* records, each behind a varint of its size; a record may span blocks */
+	DUMP_PARTIAL_DAMAGE,      /* a trace, an offset (varint) and a text: a shard could not read this */
+	DUMP_PARTIAL_DESCRIPTION, /* exactly one: version, command, options, files, shard, traces */
+	DUMP_PARTIAL_END,         /* the last block: 8 bytes, the number of blocks before */
 };
 
 /* ---- writing ------------------------------------------------------------------------------------- */

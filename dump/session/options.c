@@ -76,7 +76,7 @@ static const struct common_option shard_options[] = {
 	 .take = take_shard},
 	{"partial", 0, "FILE", "Writes a partial result to FILE, in place of one that is there, and shows nothing.",
 	 COMMON_PATH(struct dump_options, partial)},
-	{"slurm", 0, NULL, "Has jobs of Slurm do the work, follows them, and prints the result (see docs/clusters.md).",
+	{"slurm", 0, NULL, "Has jobs of Slurm do the work, follows them, and prints the result (see docs/scale.md).",
 	 COMMON_FLAG(struct dump_options, cluster.slurm)},
 	{"jobs-script", 0, NULL,
 	 "Prints a shell script of the jobs and their merge, for other schedulers, and does nothing else.",
