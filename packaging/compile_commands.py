@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes compile_commands.json on standard output of the commands of `make --dry-run V=1` on standard input."""
+"""Writes compile_commands.json to standard output, from the output of `make --dry-run V=1` on standard input."""
 import json
 import os
 import re

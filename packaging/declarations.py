@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the public headers declare, as the compiler sees it: for the check of the ABI, and for the Python module.
-"""declarations(top, includes, headers, cc) gives a list of C declarations, without inline functions and comments."""
+# Declarations of the public headers as the compiler sees them, for the ABI check and the Python module.
+"""declarations(top, includes, headers, cc) returns a list of C declarations, without inline functions and comments."""
 import re
 import subprocess
 
@@ -8,7 +8,7 @@ MARKER = re.compile(r'# \d+ "([^"]*)"')
 
 
 def own_text(top, includes, headers, cc):
-    """The preprocessed text of the headers in folders of top, without what they include of others."""
+    """Returns the preprocessed text of the headers in folders of top, without other included headers."""
     text = "".join(f"#include <{header}>\n" for header in headers)
     command = [*cc.split(), "-E", "-x", "c", *(f"-I{folder}" for folder in includes), "-"]
     done = subprocess.run(command, input=text, check=True, capture_output=True, encoding="utf-8", cwd=top).stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Included by the Makefile: what is made of the sources for other machines.
+# Included by the Makefile: tarballs, packages and static programs for other machines.
 
 , := ,
 
@@ -8,7 +8,7 @@
 version = $(shell sed -n 's/^.define COMMON_VERSION "\(.*\)"/\1/p' common/version.h)
 tarball = $(O)/dist/ptl-$(version).tar.gz
 
-# The time of its files is that of the commit, and gzip writes none: the same commit gives the same bytes.
+# Files have the time of the commit, and gzip writes no time: a commit always gives the same bytes.
 .PHONY: dist
 dist:
 	@[ "$$(git rev-parse --show-toplevel 2>/dev/null)" = "$$(pwd -P)" ] || { echo 'make dist: this is no git repository: the tarball has what is committed' >&2; exit 1; }
@@ -19,8 +19,8 @@ dist:
 	$(say) DIST $(tarball)
 
 # ---- a ptl-dump without shared libraries --------------------------------------------------------------
-# Debian has static libraries of all that ptl-dump needs but of Zydis, which is built of Debian's sources, and of libipt,
-# which it does without: only `ptl-dump verify` has to have it.
+# Debian has static libraries of all dependencies of ptl-dump except Zydis, which is built from Debian's sources, and libipt,
+# which is left out: only `ptl-dump verify` needs libipt.
 
 STATIC_PACKAGES := $(BUILD_PACKAGES) libbz2-dev libzycore-dev dpkg-dev
 
@@ -49,9 +49,9 @@ check-packaging: tests
 	@$(PYTHON) packaging/check-reproducible '$(abspath $(O))'
 
 # ---- the Python module ----------------------------------------------------------------------------------
-# Python sources, what cffi makes of the public headers, and the loops in C. It finds the libraries beside it in the
-# output folder, unless RPATH= says that they are where all libraries are. When it is
-# installed, they are three folders up.
+# Python sources, cffi's module of the public headers, and loops in C. The module finds the libraries beside it in the
+# output folder, unless an empty RPATH= selects the folders of the system. After
+# installation, the libraries are three folders up.
 
 python_src := $(wildcard bindings/python/*.c)
 python_modules := $(wildcard bindings/python/ptl/*)
@@ -81,7 +81,7 @@ install-python: python
 $(O)/python/ptl/%: bindings/python/ptl/%
 	@mkdir -p $(@D); cp $< $@
 
-# ---- what the shared libraries promise ------------------------------------------------------------------
+# ---- ABI of the shared libraries ------------------------------------------------------------------------
 
 .PHONY: abi
 abi: lib
@@ -92,7 +92,7 @@ abi: lib
 DEB_PACKAGES := $(BUILD_PACKAGES) python3-cffi dh-python debhelper dpkg-dev fakeroot git
 CHECK_DEB_PACKAGES := $(DEB_PACKAGES) lintian debootstrap
 
-# Of what is committed. Its tests are those of `make check`.
+# Builds the committed sources. The tests are the tests of `make check`.
 .PHONY: deb check-deb
 deb: PACKAGES = $(DEB_PACKAGES)
 deb: deps dist

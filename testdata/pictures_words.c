@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The program of the pictures: counts the words of a text in several threads, and sorts them. words FILE THREADS [slow] */
+/* words FILE THREADS [slow]: the program of the pictures counts words in several threads, and sorts the words. */
 #include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -27,7 +27,7 @@ enum record_pt_code {
 
 /* Settings of the source intel_pt only. */
 struct record_pt_settings {
-	const char *terms; /* terms such as "cyc,mtc_period=6", which override other options; NULL: none */
+	const char *terms; /* terms such as "cyc,mtc_period=6" override other options; NULL: none */
 	enum record_pt_code code;
 	struct common_id_set pids; /* running processes */
 	struct common_id_set tids;

@@ -149,7 +149,7 @@ static int take_message(struct record_channel *channel, struct record_channel_sl
 int record_channel_messages(struct record_channel *channel, struct record_channel_slot *state,
 			    struct channel_slot *slot, bool *work)
 {
-	/* Reads one ring's size at most: a program that floods its ring must not delay others. */
+	/* Reads at most one ring's size: a program that floods its ring must not delay other programs. */
 	uint64_t budget = channel->channel.config.message_ring_size;
 	/* On the stack, because handling a message may first read the messages of other slots. */
 	_Alignas(8) uint8_t buffer[CHANNEL_MESSAGE_MAX];

@@ -149,7 +149,7 @@ static void leave_word(const struct control *control, const char *why, const cha
 static void leave_terminal(struct control *control)
 {
 	control->ready = true;
-	/* Writes the record that describes this session if it is killed. Replaces the record of its predecessor. */
+	/* Replaces the predecessor's record by a record for the case that this session is killed. */
 	leave_word(control, "", "");
 	if (control->session->settings->control.ready < 0)
 		return;

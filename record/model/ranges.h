@@ -22,7 +22,7 @@ void record_ranges_free(struct record_ranges *set);
 /* Adds the addresses from `first` to `last`, both inclusive. Fails with PTL_NO_MEMORY. */
 int record_ranges_add(struct record_ranges *set, uint64_t first, uint64_t last);
 
-/* cover: every address of [first, last] is in the set. touch: at least one address is in the set. */
+/* cover: all addresses of [first, last] are in the set. touch: the set contains at least one address. */
 bool record_ranges_cover(const struct record_ranges *set, uint64_t first, uint64_t last);
 bool record_ranges_touch(const struct record_ranges *set, uint64_t first, uint64_t last);
 

@@ -10,7 +10,7 @@
 #include "provider/session_layout.h"
 #include "provider/session_rules.h"
 
-/* A provider, with the values from its first check. */
+/* A provider; the members are copies from the first check. */
 struct record_shm_provider {
 	struct ptl_guid guid;
 	struct ptl_guid group; /* all zero without a group */

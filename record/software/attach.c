@@ -16,7 +16,7 @@
 #include "record/software/stopped.h"
 
 #define LINE_MAX_SIZE 512
-/* How often, and how far apart, a process is tried that another recording has just left. */
+/* Number of tries, and pause between tries, to attach to a process that another recording has just left. */
 #define BUSY_TRIES 8u
 #define BUSY_WAIT_NS 150000000l
 
@@ -28,7 +28,7 @@ struct report {
 
 /* ---- what can be known before ---------------------------------------------------------------- */
 
-/* What /proc/PID/status says of a process. */
+/* Values of /proc/PID/status. */
 struct status {
 	char state;
 	uint32_t leader, tracer;
@@ -82,7 +82,10 @@ static int check(uint32_t pid)
 		return common_fail(PTL_SYSTEM,
 				   "process %u is traced by process %u (a debugger or strace): detach that first", pid,
 				   status.tracer);
-	/* The filters of a container are ours, too: the recorder makes the runtime's calls itself. */
+	/*
+	 * If this process has the same filters, as in a container, they permit the runtime's calls: the recorder makes
+	 * the same calls.
+	 */
 	if (status.seccomp && (status.seccomp != own.seccomp || status.filters != own.filters))
 		return common_fail(
 			PTL_UNSUPPORTED,
@@ -141,7 +144,7 @@ int software_attach(const struct channel *channel, uint32_t pid)
 		return status;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return common_fail_errno("pipe");
-	/* Ctrl-C is the recorder's. */
+	/* Ctrl-C must reach the recorder, not the child. */
 	common_signal_block_all(&before);
 	child = fork();
 	if (child == 0)

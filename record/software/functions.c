@@ -36,7 +36,7 @@ bool software_function_is_in(const struct software_function *function, const cha
 	return !strcmp(strchr(function->file, '/') ? path : common_base_name(path), function->file);
 }
 
-/* Whether a symbol's name, or the name as in the source, is the function's. */
+/* Returns whether the symbol's name, mangled or demangled, is the function's name. */
 static bool is_named(const char *symbol, const char *name)
 {
 	struct ptl_bytes plain = {0};

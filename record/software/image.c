@@ -7,7 +7,7 @@
 /* image_data.S: the linked runtime. */
 extern const uint8_t software_image_begin[], software_image_end[];
 
-/* Calls use for each segment of the runtime's ELF file, which the build made. */
+/* Calls `use` for each segment of the runtime's ELF file, which is built into ptl-record. */
 static void each_segment(void (*use)(const Elf64_Phdr *segment, void *context), void *context)
 {
 	Elf64_Ehdr header;

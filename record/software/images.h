@@ -8,8 +8,9 @@
 #include "record/capture/capture.h"
 
 /*
- * Puts the files of the process's executable mappings into the trace before the process is stopped, so that the process need not wait
- * for that when it is attached to. PTL_NO_MEMORY, or the failure of the trace; a process that cannot be looked at is no failure.
+ * Writes the files of the process's executable mappings into the trace before the process is stopped. This shortens the
+ * stop during attaching.
+ * PTL_NO_MEMORY, or the failure of the trace. An unreadable process is no failure.
  */
 int software_images_read(struct record_capture *capture, uint32_t pid);
 

@@ -10,7 +10,7 @@
 #define STOP_TIME 200u /* milliseconds */
 #define NO_CALL ((uint64_t)-1)
 
-/* Makes the stopped thread leave its call. False: the thread is elsewhere. */
+/* Makes the stopped thread leave its system call. False: the thread is elsewhere. */
 static bool kick(struct channel_slot *slot, pid_t tid)
 {
 	struct user_regs_struct regs;
@@ -22,7 +22,7 @@ static bool kick(struct channel_slot *slot, pid_t tid)
 	software_tracee_mend_call(&regs);
 	restart = software_tracee_restart(&regs, &number);
 	if (restart == RUNTIME_RESTART_NEVER || regs.rip != slot->kick.behind) {
-		/* A result, or a call of the runtime's. */
+		/* The call has a result, or belongs to the runtime. */
 		software_trace(PTRACE_SETREGS, tid, 0, (uint64_t)&regs);
 		return false;
 	}
@@ -44,7 +44,10 @@ static bool kick_thread(struct channel_slot *slot, pid_t tid)
 	return done;
 }
 
-/* Whether a thread of the process has been kicked, by slots before `index`; or executes code, and leaves by itself. */
+/*
+ * Returns whether a thread of the process leaves: it was kicked (slots before `index`), or it executes code and notices
+ * by itself.
+ */
 static bool is_leaving(const struct record_channel *channel, uint32_t process)
 {
 	for (uint32_t i = 0; i < channel_slot_high(&channel->channel); i++) {
@@ -58,7 +61,7 @@ static bool is_leaving(const struct record_channel *channel, uint32_t process)
 
 void software_kick_all(const struct record_channel *channel)
 {
-	uint32_t last = 0; /* process that was kicked */
+	uint32_t last = 0; /* last kicked process */
 
 	for (uint32_t i = 0; i < channel_slot_high(&channel->channel); i++) {
 		const struct record_channel_slot *state = &channel->slots[i];

@@ -31,7 +31,7 @@ static bool tell(int fd, char byte)
 	return write(fd, &byte, 1) == 1;
 }
 
-/* The process that attaches to its parent, and puts the runtime into the program that the parent becomes. */
+/* Runs in the tracer: attaches to its parent, and puts the runtime into the program that the parent executes. */
 static _Noreturn void trace_parent(const struct channel_config *config, pid_t parent, uint64_t mask, int go, int ready)
 {
 	struct runtime_start start = {.mask = mask, .slot = -1, .tracer = (int32_t)syscall(SYS_getpid)};
@@ -45,7 +45,7 @@ static _Noreturn void trace_parent(const struct channel_config *config, pid_t pa
 		syscall(SYS_exit_group, 0);
 }
 
-/* In the child, which is about to execute the command. */
+/* Called in the child before execve of the command. */
 static int prepare(void *context)
 {
 	const struct channel *channel = context;
@@ -58,13 +58,13 @@ static int prepare(void *context)
 	if (pipe2(go, O_CLOEXEC) < 0 || pipe2(ready, O_CLOEXEC) < 0)
 		return errno;
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(mask));
-	/* A child without a signal at its end: the program does not learn of it. The runtime waits for it. */
+	/* A child without an exit signal, so that the program does not notice. The runtime waits for the child. */
 	tracer = syscall(SYS_clone, 0, 0, 0, 0, 0);
 	if (tracer == 0)
 		trace_parent(&channel->config, self, mask, go[0], ready[1]);
 	if (tracer < 0)
 		return errno;
-	/* Where Yama restricts tracing to descendants. */
+	/* needed if Yama restricts tracing to descendants */
 	prctl(PR_SET_PTRACER, tracer, 0, 0, 0);
 	close(ready[1]);
 	attached = tell(go[1], 1) && hear(ready[0]);
@@ -87,7 +87,7 @@ int software_launch(const struct record_command *command, const struct channel *
 		.path = command->path,
 		.argv = command->argv,
 		.envp = environ,
-		/* The same addresses in each run; otherwise the virtual clock would not make runs the same. */
+		/* Fixed addresses make runs with the virtual clock identical. */
 		.fixed_addresses = channel->config.clock == PTL_CLOCK_VIRTUAL,
 		.files = files,
 		.prepare = watch ? prepare_watched : prepare,

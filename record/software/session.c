@@ -26,11 +26,11 @@
 
 #define MILLISECOND 1000000ull
 #define SLEEP_BUSY 4
-/* How long threads may take to notice that tracing has ended. */
+/* time for threads to notice the end of tracing */
 #define STOP_TIME (500 * MILLISECOND)
-/* How long running threads may take to leave, before threads in system calls are interrupted. */
+/* time for running threads to leave, before threads in system calls are interrupted */
 #define LEAVE_TIME (50 * MILLISECOND)
-/* How long a process that was attached to may take to go on. One that is stopped goes on whenever SIGCONT comes. */
+/* time for an attached process to continue; a stopped process continues with SIGCONT, at any time */
 #define BEGIN_TIME (2000 * MILLISECOND)
 #define MESSAGE_RING (128u << 10)
 #define VIRTUAL_START 1 /* nanoseconds; 0 would mean unknown */
@@ -41,7 +41,7 @@ struct software_session {
 	struct software_function start_at, stop_at;
 	struct software_watch watch;
 	uint64_t opened;   /* record_now() */
-	bool began;        /* a process that was attached to has made packets */
+	bool began;        /* an attached process has written packets */
 	unsigned reached;  /* processes that have reached start_at */
 	char near[512];    /* name of a function that start_at may mean */
 	bool changes_user; /* the command's file is set-user-ID or set-group-ID of another user or group */
@@ -60,7 +60,7 @@ static void describe(const struct record_settings *settings, struct ptl_machine 
 	machine->software = true;
 	if (settings->clock == PTL_CLOCK_VIRTUAL)
 		machine->start_time = VIRTUAL_START;
-	/* A tick of the TSC is a nanosecond of the trace's clock. */
+	/* A TSC tick is a nanosecond of the trace's clock. */
 	machine->tsc_multiplier = 1;
 	machine->tsc_frequency = CHANNEL_TSC_HZ;
 	machine->mtc_frequency = CHANNEL_MTC_SHIFT_DEFAULT;
@@ -95,7 +95,7 @@ static int check(const struct record_settings *settings, char *hint, size_t hint
 	return 0;
 }
 
-/* Rings of the runtimes, and ends of processes. */
+/* Waits for the runtimes' rings and for ends of processes. */
 static int wait_for(struct record_wait *wait, const struct record_channel *channel)
 {
 	struct channel_header *header = channel->channel.header;
@@ -105,7 +105,7 @@ static int wait_for(struct record_wait *wait, const struct record_channel *chann
 	return record_wait_descriptor(wait, channel->epoll);
 }
 
-/* Tells the programs where the function of --stop-at is in a file that one of them has mapped. */
+/* Publishes the addresses of the --stop-at function in a newly mapped file. */
 static void find_stops(void *context, struct channel_header *header, const struct channel_message_image *message)
 {
 	const struct software_session *session = context;
@@ -140,7 +140,7 @@ static int parse_functions(const struct record_settings *settings, struct softwa
 	return status;
 }
 
-/* Processes that run already, and the watching process of --start-at. */
+/* Attaches to running processes, and starts the watching process of --start-at. */
 static int begin(struct software_session *made, const struct record_settings *settings)
 {
 	const struct channel *channel = &made->channel.channel;
@@ -205,8 +205,9 @@ static bool changes_user(const char *path)
 }
 
 /*
- * Looks for the function before the start. Whether a library or another program has the function is not known then, unless the
- * program is static, or the user names the file. near: the name of a function that may have been meant.
+ * Checks for the function before the start. The check is conclusive only for a static program or a named file:
+ * otherwise a library or another program may have the function.
+ * near: receives a similar function name.
  */
 static int check_function(const char *text, const struct software_function *function, const char *path, char *near,
 			  size_t near_size)
@@ -266,7 +267,7 @@ static int drain(void *state, uint64_t now, bool *work)
 	(void)now;
 	software->reached += software_watch_reached(&software->watch);
 	status = record_channel_drain(channel_of(state), work);
-	/* Until a process that was attached to goes on, --duration has not begun: reading the process's files may take a while. */
+	/* --duration begins once an attached process has continued: reading its files may take a while. */
 	if (!session->has_command && !software->began) {
 		session->start = record_now();
 		software->began = session->capture.pt_bytes || record_now() - software->opened > BEGIN_TIME;
@@ -280,7 +281,7 @@ static int reap(void *state)
 	struct record_session *session = ((struct software_session *)state)->session;
 	const int status = record_channel_reap(channel_of(state));
 
-	/* The attached processes and their descendants have ended, or go on natively. */
+	/* All attached processes and descendants have ended or run natively. */
 	if (!session->has_command && channel->processes_seen && !record_channel_has_live_slots(channel))
 		session->leave = true;
 	return status;
@@ -299,10 +300,7 @@ static void stop(void *state)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/*
- * Threads end their streams themselves when they notice; those that sleep in the kernel have
- * nothing to add.
- */
+/* Waits until threads have ended their streams. Threads that sleep in the kernel have no more packets to write. */
 static int wait_for_threads(struct record_channel *channel, uint64_t most)
 {
 	const uint64_t start = record_now();
@@ -343,7 +341,7 @@ static int finish(void *state, bool alone)
 	return status == 0 ? record_channel_count_losses(channel) : status;
 }
 
-/* No process of the command was ever traced. */
+/* Returns the exit status if no process reached the --start-at function, or no process of the command was traced. */
 static int verdict(void *state, const struct record_session *session)
 {
 	const struct record_channel *channel = channel_of(state);

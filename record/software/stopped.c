@@ -17,9 +17,9 @@
 #include "common/vector.h"
 #include "record/software/shared/tracee.h"
 
-#define ROUNDS_MAX 1000u /* looks at threads that start others */
+#define ROUNDS_MAX 1000u /* rounds of listing new threads */
 #define STOP_TIME 10000u /* milliseconds */
-#define SCRATCH 16384u   /* for the arena's path, and more */
+#define SCRATCH 16384u   /* bytes for the arena's path, and more */
 #define NO_CALL ((uint64_t)-1)
 #define MAP_LINE 512
 
@@ -59,10 +59,10 @@ static bool seize(struct software_stopped *stopped, pid_t tid, unsigned options)
 		ptrace(PTRACE_INTERRUPT, tid, 0, 0);
 		return software_stopped_add(stopped, tid);
 	}
-	/* A thread of a traced process is traced from its beginning. */
+	/* Threads of a traced process are traced from their beginning. */
 	if (errno == EPERM && ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0)
 		return software_stopped_add(stopped, tid);
-	/* It ends, or has ended. */
+	/* The thread ends or has ended. */
 	if (errno == ESRCH || (errno == EPERM && tid != stopped->pid && stopped->count))
 		return true;
 	if (errno == EPERM)
@@ -73,7 +73,7 @@ static bool seize(struct software_stopped *stopped, pid_t tid, unsigned options)
 	return fail(stopped, "thread %d: %s", tid, strerror(errno));
 }
 
-/* Seizes the threads that are not known. *is_new: there were some. */
+/* Seizes threads missing in the list. *is_new: the list has grown. */
 static bool look(struct software_stopped *stopped, unsigned options, bool *is_new)
 {
 	const size_t first = stopped->count;
@@ -118,7 +118,7 @@ bool software_stop_threads(struct software_stopped *stopped, unsigned options)
 			return false;
 	if (!stopped->count)
 		return fail(stopped, "process %d has ended", stopped->pid);
-	/* The first thread of the process speaks for all, if it lives. */
+	/* Moves the main thread, if alive, to the front: it acts for the process. */
 	for (size_t i = 1; i < stopped->count; i++)
 		if (stopped->threads[i].tid == stopped->pid) {
 			const struct software_stopped_thread first = stopped->threads[0];
@@ -156,7 +156,7 @@ static bool prepare(struct software_stopped *stopped, struct software_stopped_th
 	return true;
 }
 
-/* The memory's word at address; 0 if it cannot be read. */
+/* Reads a word of the thread's memory; 0 if unreadable. */
 static uint64_t read_word(pid_t tid, uint64_t address)
 {
 	const struct software_tracee tracee = {.pid = tid};
@@ -165,7 +165,7 @@ static uint64_t read_word(pid_t tid, uint64_t address)
 	return software_tracee_peek(&tracee, address, &word) ? word : 0;
 }
 
-/* A restartable sequence ends here, at its abort handler; the runtime unregisters the thread's struct rseq. */
+/* Moves a thread inside a restartable sequence to the abort handler; the runtime unregisters struct rseq. */
 static void end_sequence(struct runtime_attach_thread *thread)
 {
 	struct {
@@ -228,7 +228,7 @@ static uint64_t find_in(pid_t pid, uint64_t base, uint64_t end)
 	return found;
 }
 
-/* Address of a `syscall` instruction in the process's code, the vDSO first. 0: there is none. */
+/* Returns the address of a `syscall` instruction in the process's code, first in the vDSO; 0: not found. */
 static uint64_t find_syscall(pid_t pid)
 {
 	uint64_t found = 0;
@@ -253,7 +253,7 @@ static uint64_t find_syscall(pid_t pid)
 	return found;
 }
 
-/* The runtime's code, entered in the stopped first thread, runs to the system call that says that it is prepared. */
+/* Runs the runtime's preparation in the stopped first thread, up to the system call that reports the end. */
 static bool run_prepare(struct software_stopped *stopped, const struct software_tracee *tracee,
 			const struct channel_config *config, const struct runtime_attach *attach, uint64_t where)
 {
@@ -318,7 +318,7 @@ static bool explain_map(struct software_stopped *stopped, enum inject_result res
 	}
 }
 
-/* Memory of the process for struct runtime_attach; 0 if there is none. */
+/* Maps memory in the process for struct runtime_attach; 0: failed. */
 static uint64_t map_scratch(const struct software_tracee *tracee, uint64_t size)
 {
 	const int64_t result = software_tracee_call(tracee, SYS_mmap, 0, size, PROT_READ | PROT_WRITE,
@@ -327,7 +327,10 @@ static uint64_t map_scratch(const struct software_tracee *tracee, uint64_t size)
 	return result < 0 ? 0 : (uint64_t)result;
 }
 
-/* In the first thread. attach is filled in; where: the structure's address in the process. */
+/*
+ * Maps the runtime by system calls of the first thread. attach is filled in. where: address of the structure in the
+ * process.
+ */
 static bool put_runtime(struct software_stopped *stopped, const struct software_tracee *tracee,
 			const struct channel_config *config, struct runtime_attach *attach, uint64_t where)
 {
@@ -361,7 +364,7 @@ static void enter_runtime(const struct software_stopped_thread *thread, const st
 	ptrace(PTRACE_DETACH, thread->tid, 0, 0);
 }
 
-/* The first thread stops where it was first stopped: the kernel then ends an interrupted call as if nothing had happened. */
+/* Returns the first thread to its original stop: the kernel then ends an interrupted call as usual. */
 static void go_back(const struct software_stopped_thread *thread)
 {
 	ptrace(PTRACE_INTERRUPT, thread->tid, 0, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* All threads of a process, stopped by this process as their tracer: what a running process needs to become a traced one. */
+/* Stops all threads of a process and puts the runtime into the process. This process is the tracer. */
 #ifndef RECORD_SOFTWARE_STOPPED_H
 #define RECORD_SOFTWARE_STOPPED_H
 
@@ -15,7 +15,7 @@
 /* A stopped thread. */
 struct software_stopped_thread {
 	pid_t tid;
-	bool prepared; /* its signals are blocked */
+	bool prepared; /* the thread's signals are blocked */
 	struct user_regs_struct regs;
 	uint64_t mask; /* blocked signals */
 };
@@ -24,24 +24,24 @@ struct software_stopped {
 	pid_t pid;
 	struct software_stopped_thread *threads;
 	size_t count, capacity;
-	size_t confirmed; /* threads that are known to be stopped: the first ones */
-	bool busy;        /* another recording has the process, or has just ended */
-	char text[512];   /* why something failed, and what to do */
+	size_t confirmed; /* the first `confirmed` threads are known to be stopped */
+	bool busy;        /* another recording holds the process, or has just ended */
+	char text[512];   /* reason of a failure, and remedy */
 };
 
 /*
- * Seizes and stops all threads of stopped->pid that are not in stopped->threads yet, also threads that begin meanwhile.
- * options: PTRACE_O_.
+ * Seizes and stops all threads of stopped->pid that are not in stopped->threads, also threads that begin meanwhile.
+ * options: PTRACE_O_*.
  */
 bool software_stop_threads(struct software_stopped *stopped, unsigned options);
 
 /*
- * Puts the runtime into the process and lets go of all threads, which go on in translated code. False, with the reason in
- * stopped->text: all threads are still stopped, as they were.
+ * Puts the runtime into the process and releases all threads into translated code. False: all threads are still stopped
+ * and unchanged; stopped->text has the reason.
  */
 bool software_stopped_inject(struct software_stopped *stopped, const struct channel_config *config);
 
-/* Adds a thread that this process traces, and has interrupted. False: no memory. */
+/* Adds a thread that this process traces and has interrupted. False: no memory. */
 bool software_stopped_add(struct software_stopped *stopped, pid_t tid);
 
 /* Lets all threads go on natively. request: PTRACE_CONT or PTRACE_DETACH. */

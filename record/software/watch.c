@@ -55,7 +55,7 @@ static struct watched *add(struct watch *watch, pid_t tid)
 
 /* ---- stops ----------------------------------------------------------------------------------- */
 
-/* The thread is stopped, and another process may share its memory: a child of vfork, up to its execve. */
+/* Returns whether another process may share the stopped thread's memory: a vfork child before execve. */
 static bool shares_memory(pid_t pid)
 {
 	char path[64], line[256];
@@ -72,7 +72,7 @@ static bool shares_memory(pid_t pid)
 	return parent > 0 && syscall(SYS_kcmp, pid, parent, 1 /* KCMP_VM */, 0, 0) == 0;
 }
 
-/* All threads of the process that reached the function are put into the runtime. `thread` is stopped. */
+/* Puts all threads of the process that reached the function into the runtime. The thread `tid` is stopped. */
 static void attach(struct watch *watch, pid_t tid, pid_t pid)
 {
 	struct software_stopped stopped = {.pid = pid};
@@ -81,7 +81,7 @@ static void attach(struct watch *watch, pid_t tid, pid_t pid)
 	for (size_t i = 0; done && i < watch->count; i++)
 		if (watch->threads[i].pid == pid)
 			done = software_stopped_add(&stopped, watch->threads[i].tid);
-	/* A breakpoint is no signal: the thread that has come to it stops once more, where it is. */
+	/* A thread at a breakpoint stops once more at the same place, since the breakpoint is no signal. */
 	for (size_t i = 0; i < stopped.count; i++)
 		ptrace(PTRACE_INTERRUPT, stopped.threads[i].tid, 0, 0);
 	ptrace(PTRACE_CONT, tid, 0, 0);
@@ -140,7 +140,7 @@ static void on_exec(struct watch *watch, pid_t tid)
 	ptrace(PTRACE_CONT, tid, 0, 0);
 }
 
-/* A new thread has the breakpoints of its process, a new process those of its parent. */
+/* Gives a new thread the breakpoints of its process, and a new process the breakpoints of its parent. */
 static void on_first_stop(struct watch *watch, pid_t tid)
 {
 	const struct watched *thread = add(watch, tid);
@@ -199,7 +199,7 @@ static void let_all_go(struct watch *watch)
 	}
 }
 
-/* A process that runs already: positive; the command, which is about to execve: negative. */
+/* Reads a request. Positive: id of a running process. Negative: id of the command's process before execve. */
 static void take_request(struct watch *watch)
 {
 	struct software_stopped stopped = {0};
@@ -246,9 +246,9 @@ static _Noreturn void watch_and_end(struct watch *watch, pid_t parent)
 {
 	sigset_t signals;
 
-	/* SIGTERM: the recorder has ended, or has everything. */
+	/* SIGTERM: the recorder has ended, or needs no more processes. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	/* Stops are wanted, which the recorder's handler does not want. */
+	/* Unlike the recorder's handlers, the watcher needs these signals with default actions. */
 	common_signal_default(SIGCHLD);
 	common_signal_default(SIGIO);
 	sigemptyset(&signals);
@@ -324,7 +324,7 @@ static bool ask(const struct software_watch *watch, int32_t pid)
 
 bool software_watch_command(const struct software_watch *watch)
 {
-	/* Where Yama restricts tracing to descendants: the recorder, and so its child. */
+	/* needed if Yama restricts tracing to descendants: permits the recorder, and so its child */
 	prctl(PR_SET_PTRACER, getppid(), 0, 0, 0);
 	return ask(watch, -(int32_t)syscall(SYS_getpid));
 }

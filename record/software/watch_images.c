@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where the function is in a process, and the CPU's breakpoints there. */
+/* Finds the function's addresses in a process, and sets hardware breakpoints. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,13 +76,13 @@ static const struct watch_file *find_file(struct watch *watch, const char *path,
 	return file;
 }
 
-/* The address of a byte of the file in the mapping; 0: the mapping does not have the byte. */
+/* Returns the address of a file offset in the mapping; 0: outside of the mapping. */
 static uint64_t address_in(uint64_t base, uint64_t end, uint64_t first, uint64_t offset)
 {
 	return offset >= first && offset - first < end - base ? base + (offset - first) : 0;
 }
 
-/* Adds what the mapping that a line of /proc/PID/maps describes has to the thread's breakpoints. */
+/* Adds the breakpoints for the mapping in a line of /proc/PID/maps. */
 static void add_mapping(struct watch *watch, const char *line, struct watched *thread)
 {
 	unsigned long base, end, first, inode;

@@ -26,7 +26,7 @@ static _Noreturn void call_function(void)
 	_exit(0);
 }
 
-/* Waits for the child. Returns the signal that has stopped the child; 0: the child has ended. */
+/* Waits for the child. Returns the signal that stopped the child; 0: the child has ended. */
 static int wait_for_stop(pid_t child)
 {
 	int status;
@@ -59,7 +59,7 @@ int software_watch_try_breakpoint(void)
 	pid_t child;
 	bool stops;
 
-	/* No signal interrupts a wait, and Ctrl-C does not reach the child. */
+	/* Signals must not interrupt the wait, and Ctrl-C must not reach the child. */
 	common_signal_block_all(&before);
 	child = fork();
 	if (child == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the watching process knows. */
+/* State of the watching process. */
 #ifndef RECORD_SOFTWARE_WATCH_STATE_H
 #define RECORD_SOFTWARE_WATCH_STATE_H
 
@@ -11,15 +11,15 @@
 #include "record/channel/channel.h"
 #include "record/software/functions.h"
 
-#define WATCH_BREAKPOINTS 4u /* of the CPU */
+#define WATCH_BREAKPOINTS 4u /* number of hardware breakpoints of the CPU */
 #define WATCH_LINKER 0u
 
-/* A thread that runs natively, and is traced. */
+/* A traced thread that runs natively. */
 struct watched {
 	pid_t tid, pid;
 	/*
-	 * Addresses; 0: none. First the address that the dynamic linker executes after loading libraries, then the addresses of
-	 * the function.
+	 * addresses; 0: none. The first is executed by the dynamic linker after loading libraries; the rest are the
+	 * function.
 	 */
 	uint64_t breakpoints[WATCH_BREAKPOINTS];
 };
@@ -30,7 +30,7 @@ struct watch_file {
 	uint64_t inode;
 	uint64_t offsets[SOFTWARE_FUNCTIONS_MAX];
 	size_t count;
-	uint64_t linker_break; /* offset; 0: none */
+	uint64_t linker_break; /* file offset; 0: none */
 };
 
 struct watch {
@@ -42,14 +42,15 @@ struct watch {
 	size_t file_count, file_capacity;
 	int attached, request, answer; /* pipes */
 	bool began, ending;
-	bool said; /* that there are no breakpoints */
+	bool said; /* missing breakpoints were reported */
 };
 
 /* ---- watch_images.c -------------------------------------------------------------------------- */
 
 /*
- * Looks for the function in the images of the process, and sets the breakpoints of its threads. stopped: the thread that is
- * stopped, or 0: all are. Running threads are interrupted, and get their breakpoints at their stop: software_watch_arm.
+ * Searches the images of the process for the function, and sets the breakpoints of its threads.
+ * stopped: the stopped thread, or 0 if all are stopped. Running threads are interrupted and armed at their stop by
+ * software_watch_arm.
  */
 void software_watch_look(struct watch *watch, pid_t pid, pid_t stopped);
 

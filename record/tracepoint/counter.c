@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counters by the names that perf has for them. */
+/* Counters under the names of perf. */
 #include <string.h>
 
 #include "common/error.h"
 #include "common/program/options.h"
 #include "record/tracepoint/kinds.h"
 
-#define EACH 0         /* a sample each time */
-#define FREQUENCY 1000 /* samples a second, as the interval of ETW's profile is a millisecond */
+#define EACH 0         /* one sample per event */
+#define FREQUENCY 1000 /* samples per second; ETW's profile interval is also 1 ms */
 
 static const struct counter {
 	const char *name;
@@ -33,7 +33,7 @@ static const struct counter {
 	{"ref-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES, FREQUENCY},
 };
 
-/* "freq=99/", "period=1000/": behind the first slash, up to the last one. */
+/* Reads "freq=99/" or "period=1000/", the text behind the first slash. */
 static int read_term(struct tracepoint_event *event, const char *term)
 {
 	const size_t size = strlen(term);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads what -e names, opens it, and reads its samples. */
+/* Reads the names of -e, opens the events, and reads their samples. */
 #include "record/tracepoint/event.h"
 
 #include <errno.h>
@@ -24,8 +24,9 @@
 #include "record/tracepoint/unwind.h"
 #include "record/tracepoint/uprobe_event.h"
 
-#define DWARF ",dwarf"          /* behind a pattern of --stack */
-#define MADE_NUMBERS UINT16_MAX /* of formats that are made, and below: the kernel counts its own upwards */
+#define DWARF ",dwarf" /* behind a pattern of --stack */
+/* numbers of generated formats count down from here; the kernel's own numbers count up */
+#define MADE_NUMBERS UINT16_MAX
 
 /* ---- what -e names --------------------------------------------------------------------------- */
 
@@ -66,7 +67,7 @@ static int read_event(struct tracepoint_event *event, struct perf_tracing *traci
 	return strchr(event->name, ':') ? add_format(event, tracing) : tracepoint_counter_read(event);
 }
 
-/* The trace shows "SYSTEM/EVENT", and -e has "SYSTEM:EVENT". */
+/* Matches a pattern with the name in the trace, also in the form "SYSTEM/EVENT". */
 static bool matches_shown(const char *pattern, const char *shown)
 {
 	char name[512], *colon;
@@ -80,7 +81,7 @@ static bool matches_shown(const char *pattern, const char *shown)
 	return colon && fnmatch(pattern, name, 0) == 0;
 }
 
-/* "PATTERN" or "PATTERN,dwarf". */
+/* Matches an event with "PATTERN" or "PATTERN,dwarf". */
 static bool matches_stack(const struct tracepoint_event *event, const char *pattern, bool *dwarf)
 {
 	const size_t size = strlen(pattern), without = size - strlen(DWARF);
@@ -123,7 +124,7 @@ int tracepoint_event_parse(const char *text, const struct common_string_list *st
 		event->filter = filter + strlen(TRACEPOINT_FILTER);
 	}
 	status = read_event(event, tracing);
-	/* What the trace calls it is known by now. */
+	/* event->shown is set now. */
 	event->stack = status == 0 && tracepoint_event_has_stack(event, stacks, &event->dwarf);
 	if (status < 0)
 		tracepoint_event_free(event, 0);
@@ -160,14 +161,14 @@ static struct perf_event_attr attr_of(uint32_t type, uint64_t config, bool all)
 		.disabled = 1,
 		.enable_on_exec = !all,
 		.inherit = !all,
-		/* Else the kernel's own clock is the trace's. */
+		/* Without a TSC clock the trace uses CLOCK_MONOTONIC; with one, perf's default clock. */
 		.use_clockid = !record_clock_is_tsc(),
 		.clockid = record_clock_is_tsc() ? 0 : CLOCK_MONOTONIC,
 		.watermark = 1,
 	};
 }
 
-/* Samples of programs alone are permitted to more users. */
+/* Opens the event. If this user may not sample the kernel, a counter samples programs only. */
 static int open_permitted(struct tracepoint_event *event, struct perf_event_attr *attr, int cpu, bool all)
 {
 	const pid_t who = all ? -1 : 0;
@@ -259,7 +260,10 @@ bool tracepoint_sample_id(const struct perf_event_header *record, uint64_t *id)
 	return true;
 }
 
-/* The numbers that each sample begins with; there are millions a second. */
+/*
+ * Reads the numbers at the start of a sample. The caller has checked the size once, as millions of samples per second
+ * pass here.
+ */
 static const uint8_t *read_numbers(const struct tracepoint_event *event, const uint8_t *at,
 				   struct tracepoint_sample *sample)
 {
@@ -281,7 +285,7 @@ static const uint8_t *read_numbers(const struct tracepoint_event *event, const u
 	return at;
 }
 
-/* Registers and stack of the program, where it is one. */
+/* Reads the registers and the stack copy; a kernel thread has neither. */
 static void read_user(struct common_cursor *in, struct tracepoint_sample *sample)
 {
 	uint64_t size;
@@ -292,7 +296,7 @@ static void read_user(struct common_cursor *in, struct tracepoint_sample *sample
 	if (!size)
 		return;
 	sample->stack = common_read_bytes(in, size > common_cursor_left(in) ? SIZE_MAX : (size_t)size);
-	/* How much of it the kernel could copy. */
+	/* number of bytes that the kernel could copy */
 	sample->stack_size = (size_t)common_read64(in);
 	in->failed |= sample->stack_size > size;
 }
@@ -310,7 +314,10 @@ bool tracepoint_sample_read(const struct tracepoint_event *event, const struct p
 	if (end - at < (event->samples ? 48 : 32))
 		return false;
 	at = read_numbers(event, at, sample);
-	/* The program's code in process 0 is that of a process outside of this pid namespace: the kernel's process has none. */
+	/*
+	 * User code in process 0 belongs to a process outside of this pid namespace: the kernel's process 0 has no user
+	 * code.
+	 */
 	if (sample->pid == 0 && (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER)
 		sample->pid = sample->tid = PTL_NO_ID;
 	in = common_cursor(at, (size_t)(end - at));

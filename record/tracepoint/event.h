@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What -e names: a tracepoint, a function of a program, or a counter, as perf_event_open(2) opens it on each CPU. */
+/* An event of -e: a tracepoint, a function of a program, or a counter, opened on each CPU by perf_event_open(2). */
 #ifndef RECORD_TRACEPOINT_EVENT_H
 #define RECORD_TRACEPOINT_EVENT_H
 
@@ -14,74 +14,82 @@
 #define TRACEPOINT_FILTER " if " /* before the filter */
 
 struct tracepoint_event {
-	char *name;  /* as -e gives it, without its filter; owned */
-	char *shown; /* how the trace calls it, "SYSTEM:EVENT" or a counter without terms; owned; NULL: as in name */
-	const char *filter; /* NULL: none; behind the name */
-	uint32_t type;      /* and config: as perf_event_attr has them */
+	char *name;  /* name as -e gives it, without the filter; owned */
+	char *shown; /* name in the trace, "SYSTEM:EVENT" or a counter without terms; owned; NULL: same as `name` */
+	const char *filter; /* part of `name` behind " if "; NULL: no filter */
+	uint32_t type;      /* perf_event_attr.type; config to config2 likewise */
 	uint64_t config, config1, config2;
-	uint64_t period; /* or samples a second */
-	bool frequency;  /* it is the latter */
-	bool samples;    /* of a counter: there are no raw bytes, but the place */
-	bool user_only;  /* the kernel's code is not permitted */
-	bool everyone;   /* it is of all processes, not of the wanted ones alone */
-	uint64_t number; /* of its format; 0: samples */
-	char *path;      /* that config1 points to; owned; or NULL */
-	char *made;      /* in tracefs, for this recording: record/tracepoint/uprobe_event.h; owned; or NULL */
+	uint64_t period; /* events per sample; if `frequency`: samples per second */
+	bool frequency;  /* `period` is a frequency */
+	bool samples;    /* a counter: samples have an address and no raw bytes */
+	bool user_only;  /* samples exclude the kernel, since this user may not see its code */
+	bool everyone;   /* opened for all processes, not only for recorded processes */
+	uint64_t number; /* number of the format; 0 for a counter */
+	char *path;      /* path that config1 points to; owned; or NULL */
+	/* event created in tracefs for this recording (record/tracepoint/uprobe_event.h); owned; or NULL */
+	char *made;
 	bool stack;
-	bool dwarf;            /* of programs by copies of their stacks: record/tracepoint/unwind.h */
-	bool named;            /* -e has asked for it, and not flags alone */
-	int *fds;              /* by CPU; -1: not there; NULL: it is turned off */
-	uint64_t since, until; /* of the trace's clock: samples before, and from then on, are another's */
-	const struct format_event_kind *kind; /* NULL: its samples are looked at one by one */
-	uint64_t kind_pass;                   /* tracepoints.pass, when that was found out */
+	bool dwarf; /* unwind user stacks from copies (record/tracepoint/unwind.h) */
+	bool named; /* requested by -e, not only by flags */
+	int *fds;   /* descriptors by CPU; -1: CPU switched off; NULL: event turned off */
+	/* samples in [since, until) of the trace's clock count; an event of the same name has the rest */
+	uint64_t since, until;
+	const struct format_event_kind *kind; /* format that all samples share; NULL: each sample is checked alone */
+	uint64_t kind_pass;                   /* value of tracepoints.pass at the time `kind` was set */
 };
 
 /*
- * Reads "SYSTEM:EVENT", also with " if FILTER" behind it, or what record/tracepoint/kinds.h has, and adds its format. stacks: patterns of names whose samples have call
- * chains. PTL_MISUSE, PTL_NOT_FOUND (the kernel has it not), PTL_SYSTEM, PTL_NO_MEMORY.
+ * Reads "SYSTEM:EVENT" or an event of record/tracepoint/kinds.h, with an optional " if FILTER", and adds the format.
+ * stacks: name patterns of events whose samples have call chains.
+ * Errors: PTL_MISUSE, PTL_NOT_FOUND (unknown to the kernel), PTL_SYSTEM, PTL_NO_MEMORY.
  */
 int tracepoint_event_parse(const char *text, const struct common_string_list *stacks, struct perf_tracing *tracing,
 			   struct tracepoint_event *event);
 void tracepoint_event_free(struct tracepoint_event *event, size_t cpus);
 
-/* Whether a pattern matches the event, as -e or as the trace calls it; *dwarf: stacks of programs without frame pointers, too. */
+/*
+ * Returns whether a pattern matches the event's name of -e or of the trace.
+ * *dwarf: whether a matching pattern also asks for unwinding by DWARF, for programs without frame pointers.
+ */
 bool tracepoint_event_has_stack(const struct tracepoint_event *event, const struct common_string_list *stacks,
 				bool *dwarf);
 
-/* Whether the name, without a filter, is the event's. */
+/* Returns whether the event has the name; the filter does not count. */
 bool tracepoint_event_is(const struct tracepoint_event *event, const char *name);
 
 /*
- * Opens it on a CPU, turned off, writing into the ring of another event; all: of all processes, else of what this one starts next,
- * and it turns on with execve, unless it is of everyone. PTL_SYSTEM, PTL_MISUSE (the filter is wrong).
+ * Opens the event on a CPU, turned off, with output into the ring of another event.
+ * all: for all processes. Else the event follows the processes that this process starts next and turns on with execve,
+ * unless the event is for everyone.
+ * Returns the descriptor. Errors: PTL_SYSTEM, PTL_MISUSE (wrong filter).
  */
 int tracepoint_event_open(struct tracepoint_event *event, int cpu, int ring, bool all);
 
 /*
- * Opens the event that a CPU's ring belongs to, which writes nothing itself. The ring wakes its reader when it is half full, or with
- * each sample.
- * PTL_NOT_FOUND: the CPU is switched off; PTL_SYSTEM.
+ * Opens the event that owns the ring of a CPU. The event writes no records of its own.
+ * at_once: the ring wakes the reader with each sample; else when half full.
+ * Errors: PTL_NOT_FOUND (the CPU is switched off), PTL_SYSTEM.
  */
 int tracepoint_event_open_ring(int cpu, bool at_once, bool all);
 
-/* What a sample says. */
+/* Fields of a sample. */
 struct tracepoint_sample {
 	uint64_t id;
-	uint64_t ip, period; /* of a counter */
+	uint64_t ip, period; /* of counters only; else 0 */
 	uint64_t time;
 	uint32_t pid, tid, cpu;
 	const uint8_t *callchain; /* words of 64 bits */
 	size_t callchain_count;
 	const uint8_t *raw;
 	size_t raw_size;
-	const uint8_t *registers; /* words of 64 bits: ELF_UNWIND_REGISTERS; NULL: none */
-	const uint8_t *stack;     /* what lies from the stack pointer on */
+	const uint8_t *registers; /* words of 64 bits, one for each of ELF_UNWIND_REGISTERS; NULL: none */
+	const uint8_t *stack;     /* copy of memory from the stack pointer on; NULL: none */
 	size_t stack_size;
 };
 
-/* The event that wrote the sample, which the record begins with; false: it is too short. */
+/* Reads the id of the event that wrote the sample. False if the record is too short. */
 bool tracepoint_sample_id(const struct perf_event_header *record, uint64_t *id);
-/* Reads a sample of the event; false: it is not as it should be. */
+/* Reads a sample of the event. False if the record is malformed. */
 bool tracepoint_sample_read(const struct tracepoint_event *event, const struct perf_event_header *record,
 			    struct tracepoint_sample *sample);
 

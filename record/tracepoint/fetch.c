@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Operands of the assembler as the kernel's fetch arguments. */
+/* Translates assembler operands into fetch arguments of the kernel. */
 #include "record/tracepoint/fetch.h"
 
 #include <ctype.h>
@@ -13,7 +13,7 @@
 #define WORD_MAX 256u
 #define ARGUMENTS_MAX 64u /* the kernel takes 128 */
 
-/* Any part of a register is fetched as a whole; the type says how much of it counts. */
+/* Register names of all widths. The kernel fetches the whole register; the type tells how many bits count. */
 static const struct {
 	const char *names; /* with a blank before and behind each */
 	const char *fetch;
@@ -26,7 +26,7 @@ static const struct {
 	{" r15 r15d r15w r15b ", "%r15"},
 };
 
-/* "%edi", of so many bytes. */
+/* Parses a register such as "%edi". */
 static const char *find_register(const char *text, size_t size)
 {
 	char name[16];
@@ -40,7 +40,7 @@ static const char *find_register(const char *text, size_t size)
 	return NULL;
 }
 
-/* "-16(%rbp)", "(%rax)": no index, and no symbol. */
+/* Parses a memory operand such as "-16(%rbp)" or "(%rax)", without index and symbol. */
 static bool add_memory(const char *operand, struct ptl_bytes *out)
 {
 	char *end;
@@ -76,7 +76,7 @@ static bool add_operand(const char *operand, struct ptl_bytes *out)
 	return whole != NULL;
 }
 
-/* "-4@%edi" */
+/* Parses an argument such as "-4@%edi": size, '@', operand. */
 static bool add_sdt_argument(const char *word, unsigned number, struct ptl_bytes *out)
 {
 	const size_t before = out->size;
@@ -121,7 +121,7 @@ static bool is_name(const char *text, size_t size)
 
 static void add_fetch(const char *fetch, struct ptl_bytes *out)
 {
-	/* System V: where a function's first arguments are. */
+	/* registers of a function's first arguments in the System V ABI */
 	static const char *const arguments[] = {"%di", "%si", "%dx", "%cx", "%r8", "%r9"};
 	const char *found;
 

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is taken from registers and memory where a uprobe is hit, in the words of tracefs (Documentation/trace/uprobetracer.rst). */
+/*
+ * Fetch arguments of uprobes: registers and memory to record, in the syntax of tracefs
+ * (Documentation/trace/uprobetracer.rst).
+ */
 #ifndef RECORD_TRACEPOINT_FETCH_H
 #define RECORD_TRACEPOINT_FETCH_H
 
 #include "common/bytes.h"
 
 /*
- * Adds " arg1=%di:s32 ..." for arguments of a probe of sys/sdt.h, "-4@%edi 8@-16(%rbp)": arg1 is the first. Those that the kernel
- * cannot fetch are left out, and counted in *left_out.
+ * Adds " arg1=%di:s32 ..." for the arguments of a probe of sys/sdt.h, "-4@%edi 8@-16(%rbp)"; arg1 is the first.
+ * Arguments that the kernel cannot fetch are left out and counted in *left_out.
  */
 void tracepoint_fetch_sdt(const char *arguments, struct ptl_bytes *out, unsigned *left_out);
 
 /*
- * Adds the same for "NAME=%di:s32, %si, $arg3:string": what is behind the name is tracefs's, and $arg1 to $arg6 are the registers
- * of a function's first arguments. PTL_MISUSE.
+ * Adds the same for "NAME=%di:s32, %si, $arg3:string". The text behind "NAME=" is passed to tracefs, except that $arg1
+ * to $arg6 become the registers of a function's first arguments. PTL_MISUSE.
  */
 int tracepoint_fetch_words(const char *words, struct ptl_bytes *out);
 

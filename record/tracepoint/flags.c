@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of EnableFlags (evntrace.h), and what it is good for. */
+/* Table of EnableFlags (evntrace.h). */
 #include "record/tracepoint/flags.h"
 
 #include <stdint.h>
@@ -17,8 +17,8 @@ static const struct flag {
 	const char *name;
 	uint32_t value;
 	const char *tracepoints[TRACEPOINTS_MAX]; /* ends with NULL */
-	const char *reason;                       /* of there being none */
-	const char *always;                       /* where it needs none: what records it in any case */
+	const char *reason;                       /* reason why the flag cannot be recorded, or NULL */
+	const char *always;                       /* why the flag needs no tracepoint, or NULL */
 } flags[] = {
 	{"process", 0x1, {"sched:sched_process_fork", "sched:sched_process_exec", "sched:sched_process_exit"}, NULL},
 	{"thread", 0x2, {"task:task_newtask", "sched:sched_process_exit"}, NULL},
@@ -152,7 +152,7 @@ void record_flags_names(uint32_t values, char *text, size_t size)
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* Else the error says why. */
+/* Returns whether this user can record all tracepoints of the flag; if not, the error text has the reason. */
 static bool works(const struct flag *flag)
 {
 	const struct common_string_list none = {NULL, 0};

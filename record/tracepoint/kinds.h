@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Kinds of events that -e names beside tracepoints. */
+/* Kinds of events of -e other than tracepoints. */
 #ifndef RECORD_TRACEPOINT_KINDS_H
 #define RECORD_TRACEPOINT_KINDS_H
 
 #include "record/tracepoint/event.h"
 
 /*
- * Functions below read event->name and set what the event is. PTL_MISUSE, PTL_NOT_FOUND, PTL_SYSTEM, PTL_NO_MEMORY.
+ * The functions below read event->name and fill in the event.
+ * Errors: PTL_MISUSE, PTL_NOT_FOUND, PTL_SYSTEM, PTL_NO_MEMORY.
  */
 
 /* counter.c: "cpu-clock", "page-faults", "cycles/freq=99/": samples of a counter of the kernel or the CPU. */
 int tracepoint_counter_read(struct tracepoint_event *event);
 
 /*
- * uprobe.c: "uprobe:PATH:FUNCTION" and "uretprobe:PATH:FUNCTION", where a function of a program is called and where it returns;
- * the format is made, with this number.
+ * uprobe.c: "uprobe:PATH:FUNCTION" (calls of a function) and "uretprobe:PATH:FUNCTION" (its returns).
+ * The generated format gets this number.
  */
 int tracepoint_uprobe_read(struct tracepoint_event *event, struct perf_tracing *tracing, uint64_t number);
 
-/*
- * sdt.c: "sdt:PATH:NAME" and "sdt:PATH:PROVIDER:NAME", a probe that the program was compiled with.
- */
+/* sdt.c: "sdt:PATH:NAME" and "sdt:PATH:PROVIDER:NAME", a probe compiled into the program. */
 int tracepoint_sdt_read(struct tracepoint_event *event, struct perf_tracing *tracing);
 
 #endif

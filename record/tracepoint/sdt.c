@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* "sdt:PATH:NAME" and "sdt:PATH:PROVIDER:NAME" as events: uprobes at the places that the program's notes name. */
+/* Events "sdt:PATH:NAME" and "sdt:PATH:PROVIDER:NAME": uprobes at the places in the program's SDT notes. */
 #include "record/tracepoint/sdt.h"
 
 #include <stdio.h>
@@ -20,8 +20,8 @@
 struct search {
 	const struct record_binary *binary;
 	struct tracepoint_event *event;
-	const char *path, *provider, *name; /* provider: NULL: any */
-	char found[200];                    /* provider of the first one */
+	const char *path, *provider, *name; /* provider NULL: any provider */
+	char found[200];                    /* provider of the first match */
 	unsigned places, refused, left_out;
 };
 

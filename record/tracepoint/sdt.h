@@ -5,7 +5,10 @@
 
 #include <stdbool.h>
 
-/* Shows the probes of a program or library, a line each, or as JSON. PTL_SYSTEM, PTL_NOT_OURS, PTL_CORRUPT, PTL_NOT_FOUND. */
+/*
+ * Prints the probes of a program or library, one per line or as JSON.
+ * Errors: PTL_SYSTEM, PTL_NOT_OURS, PTL_CORRUPT, PTL_NOT_FOUND.
+ */
 int tracepoint_sdt_list(const char *path, bool as_json);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes the kernel's events from one ring a CPU. */
+/* Reads the kernel's events from one ring per CPU. */
 #include "record/tracepoint/source.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 #define MILLISECOND 1000000u
 #define LOOK_TIME (20 * MILLISECOND)
 #define LOSS_HINT "a larger --event-buffer; or nice -n -15 ptl-record ..., which gets a CPU sooner"
-#define LOSS_TIME (1000 * MILLISECOND) /* losses of a CPU are one in the trace */
+#define LOSS_TIME (1000 * MILLISECOND) /* losses of a CPU within this time are one loss in the trace */
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -81,7 +81,7 @@ static int open_source(struct record_session *session, void **result)
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
-/* Whether the process is to be recorded: events of everyone are of others, too. */
+/* Sets *wanted: the process is recorded. An event for everyone also has samples of other processes. */
 static int is_wanted(const struct tracepoints *state, const struct tracepoint_event *of, uint32_t pid, bool *wanted)
 {
 	struct record_session *session = state->session;
@@ -95,7 +95,7 @@ static int is_wanted(const struct tracepoints *state, const struct tracepoint_ev
 	return 0;
 }
 
-/* Fields as the schema has them. */
+/* Makes an event of a counter sample. The fields are in the order of perf_schema_sample(). */
 static int make_sample(struct tracepoints *state, const struct tracepoint_event *of,
 		       const struct tracepoint_sample *sample, struct ptl_event *event)
 {
@@ -119,7 +119,7 @@ static int make_sample(struct tracepoints *state, const struct tracepoint_event 
 	return status < 0 ? status : 1;
 }
 
-/* 1: it is made; 0: its bytes are not as its format says. */
+/* Makes an event of a tracepoint sample. Returns 1, or 0 if the bytes contradict the format. */
 static int make_event(struct tracepoints *state, const struct tracepoint_event *of,
 		      const struct tracepoint_sample *sample, struct ptl_event *event)
 {
@@ -138,8 +138,10 @@ static int make_event(struct tracepoints *state, const struct tracepoint_event *
 }
 
 /*
- * Whether a sample is this event's, or that of the one of its name before or after. Where both are on, the kernel gives what
- * happens to the newest first, and each has a time of its own: what was left to the older one stays its, though it is later there.
+ * Returns whether a sample counts for this event.
+ * An event that replaces another of the same name is on at the same time for a moment: the kernel then writes two
+ * samples of one occurrence, newest event first, each with a time of its own. If the newer event leaves the sample to
+ * the older event (time before `since`), the older event takes its sample even if that has a time after `until`.
  */
 static bool is_its_turn(struct tracepoint_ring *ring, const struct tracepoint_event *of, uint32_t tid, uint64_t time)
 {
@@ -180,7 +182,9 @@ static int put_event(struct tracepoints *state, struct tracepoint_ring *ring, co
 	return status < 0 ? status : record_capture_event(&state->session->capture, ring->stream, &event);
 }
 
-/* The event whose samples have this id, or NULL; samples of one come together. */
+/*
+ * Returns the event with this sample id, or NULL. Samples of one event come in a row, so the last event is tried first.
+ */
 static struct tracepoint_event *find_event(struct tracepoints *state, uint64_t id)
 {
 	const uint64_t *index;
@@ -195,7 +199,7 @@ static struct tracepoint_event *find_event(struct tracepoints *state, uint64_t i
 	return &state->list[state->last_index];
 }
 
-/* Into the trace what is on its way there. */
+/* Writes the collected records into the trace. */
 static int put_records(struct tracepoints *state, struct tracepoint_ring *ring)
 {
 	const size_t count = state->record_count;
@@ -204,7 +208,10 @@ static int put_records(struct tracepoints *state, struct tracepoint_ring *ring)
 	return count ? record_capture_records(&state->session->capture, ring->stream, state->records, count) : 0;
 }
 
-/* What all samples of an event have in common, if nothing is to be asked about them; as long as a pass lasts. */
+/*
+ * Returns the format that all samples of the event share, if no sample needs a check of its own; else NULL.
+ * The result is computed once per drain.
+ */
 static const struct format_event_kind *kind_of(const struct tracepoints *state, struct tracepoint_event *of)
 {
 	bool is_simple;
@@ -218,7 +225,7 @@ static const struct format_event_kind *kind_of(const struct tracepoints *state, 
 	return of->kind;
 }
 
-/* Of most events there are very many, of which nothing is to be asked: these go into the trace together. */
+/* Collects a sample for a joint write if the event needs no checks. Most samples take this way, which is fast. */
 static bool add_record(struct tracepoints *state, struct tracepoint_ring *ring, struct tracepoint_event *of,
 		       const struct perf_event_header *record)
 {
@@ -233,7 +240,7 @@ static bool add_record(struct tracepoints *state, struct tracepoint_ring *ring, 
 		.context = {sample.cpu, sample.pid, sample.tid},
 		.data = sample.raw,
 	};
-	/* The next one of another name has nothing to do with those that were left before. */
+	/* The next sample is from another occurrence than the sample that was left. */
 	ring->left_name = NULL;
 	return true;
 }
@@ -271,7 +278,7 @@ static int empty(struct tracepoints *state, struct tracepoint_ring *ring, bool *
 	const struct perf_event_header *record;
 	int status = 0, found;
 
-	/* What stacks before head are unwound with was reported before. */
+	/* Takes the reported mappings first: samples before head need mappings from before head. */
 	if (state->stacks.unwinder.programs)
 		status = tracepoint_programs_take(state->stacks.unwinder.programs);
 	state->record_count = 0;
@@ -305,7 +312,7 @@ static int lose(const struct tracepoints *state, const struct ptl_loss *where, u
 	return count ? record_capture_loss(&state->session->capture, &loss) : 0;
 }
 
-/* What the events that are on count for a CPU. */
+/* Sums the losses that open events count for a CPU. */
 static uint64_t count_lost(const struct tracepoints *state, size_t cpu)
 {
 	uint64_t sum = 0;
@@ -316,7 +323,10 @@ static uint64_t count_lost(const struct tracepoints *state, size_t cpu)
 	return sum;
 }
 
-/* whole: also what the kernel has not said yet; each event is asked for that. */
+/*
+ * Writes the losses since the last report. whole: also losses without PERF_RECORD_LOST, which costs a system call per
+ * event.
+ */
 static int report_losses(struct tracepoints *state, bool whole)
 {
 	const uint64_t now = record_now();
@@ -394,7 +404,7 @@ static int finish(void *state_, bool alone)
 		for (size_t cpu = 0; state->list[i].fds && cpu < state->cpus; cpu++)
 			if (state->list[i].fds[cpu] >= 0)
 				ioctl(state->list[i].fds[cpu], PERF_EVENT_IOC_DISABLE, 0);
-	/* All that the kernel has reported. */
+	/* UINT64_MAX: all reports of the kernel are due. */
 	status = drain(state, UINT64_MAX, &work);
 	if (status == 0)
 		status = report_losses(state, true);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel's calls, and those of the program: by frame pointers, as the kernel has them, or unwound here. */
+/*
+ * Stacks: the kernel's part and the program's part from the sample (frame pointers), or the program's part unwound
+ * here.
+ */
 #include "record/tracepoint/stack.h"
 
 #include <string.h>

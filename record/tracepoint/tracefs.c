@@ -15,7 +15,7 @@
 
 static const char *const folders[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 
-/* errno says why. */
+/* Fails with the reason in errno. */
 static int fail_unreadable(const char *path)
 {
 	return common_fail(PTL_SYSTEM, "cannot read what the kernel says of tracepoints: %s: %s%s", path,
@@ -32,7 +32,7 @@ bool record_tracefs_path(const char *name, char *path, size_t room)
 {
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
 		snprintf(path, room, "%s/%s", folders[i], name);
-		/* Where the user may not look there, what uses the path says so. */
+		/* Without permission (EACCES) the file may exist: the caller's open reports the error. */
 		if (access(path, F_OK) == 0 || errno == EACCES)
 			return true;
 	}
@@ -41,7 +41,7 @@ bool record_tracefs_path(const char *name, char *path, size_t room)
 
 #define EVENTS_MAX ((size_t)4 << 20)
 
-/* A line for each tracepoint, in fresh memory. */
+/* Reads available_events, a line per tracepoint, into fresh memory. */
 static int read_names(char **text)
 {
 	char path[512];
@@ -76,7 +76,7 @@ int record_tracefs_matching(const char *pattern, struct common_string_list *name
 
 #define USER_EVENTS "user_events:"
 
-/* These are there only while a program has them registered. */
+/* Fails for a missing user event. A user event exists only while a program has it registered. */
 static int fail_user_event(const char *tracepoint)
 {
 	char path[512];
@@ -88,7 +88,7 @@ static int fail_user_event(const char *tracepoint)
 				     tracepoint);
 }
 
-/* Says which one may be meant: some thousands are there, and their names are long. */
+/* Fails for an unknown tracepoint with the nearest name: the kernel has thousands of long names. */
 static int fail_unknown(const char *tracepoint)
 {
 	struct common_nearest nearest = {.word = tracepoint};

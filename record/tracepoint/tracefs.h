@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where the kernel describes its tracepoints. */
+/* Files of tracefs, in which the kernel describes its tracepoints. */
 #ifndef RECORD_TRACEPOINT_TRACEFS_H
 #define RECORD_TRACEPOINT_TRACEFS_H
 
@@ -10,18 +10,21 @@
 #include "common/text/string_list.h"
 
 /*
- * The format of a tracepoint, "SYSTEM:EVENT", in fresh memory, with a zero byte behind it. PTL_MISUSE (no such name),
- * PTL_NOT_FOUND (the kernel has it not), PTL_SYSTEM (it may not be read), PTL_NO_MEMORY.
+ * Reads the format of a tracepoint "SYSTEM:EVENT" into fresh memory, with a zero byte appended.
+ * Errors: PTL_MISUSE (malformed name), PTL_NOT_FOUND (unknown to the kernel), PTL_SYSTEM (unreadable), PTL_NO_MEMORY.
  */
 int record_tracefs_format(const char *tracepoint, uint8_t **text, size_t *size);
 
-/* The names that match a pattern, "sched:*", each to be freed. PTL_NOT_FOUND: none; PTL_SYSTEM, PTL_NO_MEMORY. */
+/*
+ * Adds the names of tracepoints that match a pattern such as "sched:*". The caller frees each name.
+ * Errors: PTL_NOT_FOUND (no match), PTL_SYSTEM, PTL_NO_MEMORY.
+ */
 int record_tracefs_matching(const char *pattern, struct common_string_list *names);
 
-/* The names of its fields, "a, b", as many as have room; empty where that is not known. */
+/* Writes the names of the tracepoint's fields, "a, b", as many as fit. Empty if the format cannot be read. */
 void record_tracefs_fields(const char *tracepoint, char *names, size_t room);
 
-/* The path of a file of tracefs; false where that is not mounted, or does not have it. */
+/* Sets the path of a file of tracefs. False if tracefs is not mounted or lacks the file. */
 bool record_tracefs_path(const char *name, char *path, size_t room);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes names and numbers out of what tracefs says. */
+/* Parses names and numbers in texts of tracefs. */
 #include "record/tracepoint/tracefs_text.h"
 
 #include <fnmatch.h>
@@ -12,7 +12,7 @@
 
 #define ID "\nID: "
 #define FIELD "\tfield:"
-/* Widths that the numbers have room for; a pid has seven digits at most. */
+/* Maximal widths of the numbers; a pid has at most seven digits. */
 #define GROUP "ptl_%9" SCNu64 "_%19" SCNu64 "_%*9u/%n"
 
 int record_tracefs_text_matching(char *text, const char *pattern, struct common_string_list *names)

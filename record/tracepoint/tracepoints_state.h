@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel's events of a session: which are on, and the rings that they come by. */
+/* State of the kernel's events of a session: the events and their rings. */
 #ifndef RECORD_TRACEPOINT_TRACEPOINTS_STATE_H
 #define RECORD_TRACEPOINT_TRACEPOINTS_STATE_H
 
@@ -21,48 +21,58 @@ struct tracepoint_ring {
 	struct record_data_ring data;
 	uint32_t stream;
 	const char
-		*left_name; /* of the event whose sample was the last, and was left to an older one; NULL: it was not */
+		/* Name of the event whose last sample was left to an older event of the same name; NULL: no sample was left. */
+		*left_name;
 	uint32_t left_tid;
 	struct record_perf_losses losses;
-	uint64_t looked; /* when losses were reported, or there were none, the last time; of the trace's clock */
+	uint64_t looked; /* time of the last loss report or check; trace's clock */
 };
 
 struct tracepoints {
 	struct record_session *session;
-	bool all; /* processes, and not the command alone */
+	bool all; /* all processes are recorded, not only the command */
 	uint32_t flags;
 	struct perf_tracing tracing;
-	struct tracepoint_event *list; /* those that are turned off, too, of which samples may yet come */
+	/* includes events that were turned off: their samples may still be in the rings */
+	struct tracepoint_event *list;
 	size_t count, capacity;
-	struct common_hash_map ids;    /* of samples: index in the list */
-	uint64_t last_id;              /* of a sample; 0: none, as ids begin with 1 */
-	size_t last_index;             /* that belongs to it */
-	struct tracepoint_ring *rings; /* by CPU; NULL: nothing was turned on so far */
+	struct common_hash_map ids;    /* sample id: index in `list` */
+	uint64_t last_id;              /* id of the last sample; 0: no sample yet (the kernel's ids begin with 1) */
+	size_t last_index;             /* index in `list` for last_id */
+	struct tracepoint_ring *rings; /* by CPU; NULL: no event was turned on so far */
 	size_t cpus;
 	int64_t clock_offset; /* record_clock_offset() */
 	uint64_t unread, corrupt;
-	bool schema_written;               /* that of samples */
-	bool names_wanted;                 /* of the kernel's functions, of which it was tried to have them */
-	struct record_kernel_code *kernel; /* that names them; NULL: nobody, or another source */
+	bool schema_written; /* schema of counter samples */
+	bool names_wanted;   /* recording names of kernel functions was tried */
+	/* records names of kernel functions; NULL: not recorded, or recorded by another source */
+	struct record_kernel_code *kernel;
 	struct ptl_bytes storage;
 	struct tracepoint_stacks stacks;
-	struct format_event_record records[TRACEPOINT_RECORDS]; /* that were taken, and are not yet in the trace */
+	struct format_event_record records[TRACEPOINT_RECORDS]; /* records from the ring, not yet in the trace */
 	size_t record_count;
-	uint64_t pass;                            /* what is on and what is wanted stays as it is in one */
+	/* number of the current drain; the events and the recorded processes do not change within a drain */
+	uint64_t pass;
 	struct common_string_list stack_patterns; /* --stack; owned texts */
 };
 
-/* What --event names, which may be a pattern: turned on now, or as it is named now. As tracepoint_event_parse. */
+/*
+ * Turns on the event or all tracepoints that a pattern of --event matches now. An event of the same name is replaced.
+ * Errors as tracepoint_event_parse.
+ */
 int tracepoint_turn_on_named(struct tracepoints *state, const char *text);
-/* Turns on "SYSTEM:EVENT", or with " if FILTER" behind it; named: it is no flag that asks for it. As tracepoint_event_parse. */
+/*
+ * Turns on "SYSTEM:EVENT", with an optional " if FILTER". named: requested by -e, not by a flag.
+ * Errors as tracepoint_event_parse.
+ */
 int tracepoint_turn_on(struct tracepoints *state, const char *text, bool named);
-/* Those that were opened for the first event that was turned on, if any were. */
+/* Closes the rings, if any are open. */
 void tracepoint_close_rings(struct tracepoints *state);
 int tracepoint_turn_flags_on(struct tracepoints *state, uint32_t flags);
-/* A pattern of names whose events have stacks from now on. PTL_NO_MEMORY. */
+/* Adds a name pattern: matching events have stacks from now on. PTL_NO_MEMORY. */
 int tracepoint_add_stack(struct tracepoints *state, const char *pattern);
 void tracepoint_forget_stacks(struct tracepoints *state);
-/* Whether an event that is on has the pattern's name. */
+/* Returns whether the pattern matches an event that is turned on. */
 bool tracepoint_stack_is_used(const struct tracepoints *state, const char *pattern);
 
 /* Operations of the source. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Turns the kernel's events on and off, also while they come. */
+/* Turns the kernel's events on and off, also while recording. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -16,12 +16,14 @@
 #include "record/tracepoint/tracepoints_state.h"
 
 #define RING_SIZE ((size_t)4 << 20)
-#define RING_LEAST ((size_t)128 << 10) /* what is not worth trying, where less than RING_SIZE is permitted */
+#define RING_LEAST ((size_t)128 << 10) /* smallest ring to try if RING_SIZE is not permitted */
 #define EVENTS_MAX 4096u
 
 /* ---- rings ----------------------------------------------------------------------------------- */
 
-/* Who may lock little memory has a smaller ring, unless its size was asked for. */
+/*
+ * Maps the ring. Halves the default size until the user's limit of locked memory permits it; a requested size is kept.
+ */
 static int map_ring(struct tracepoint_ring *ring, size_t wanted)
 {
 	size_t size = wanted ? wanted : RING_SIZE;
@@ -46,7 +48,7 @@ static int open_ring(struct tracepoints *state, size_t cpu)
 	ring->fd = fd;
 	ring->looked = record_now();
 	status = map_ring(ring, (size_t)state->session->settings->event_ring);
-	/* Records go into the trace from where they lie. */
+	/* Records are copied from the ring straight into the trace. */
 	ring->data.by_hand = true;
 	if (status == 0)
 		status = record_wait_descriptor(&state->session->wait, fd);
@@ -64,7 +66,10 @@ void tracepoint_close_rings(struct tracepoints *state)
 	state->rings = NULL;
 }
 
-/* The whole system's processes have names only if they are reported, too. */
+/*
+ * Opens the rings of all CPUs, once. For the whole system the observer reports all processes, else their names would be
+ * missing.
+ */
 static int open_rings(struct tracepoints *state)
 {
 	int status = 0;
@@ -80,7 +85,7 @@ static int open_rings(struct tracepoints *state)
 		status = open_ring(state, cpu);
 	if (status == 0 && state->all && state->session->observer)
 		status = record_observer_everyone(state->session->observer, &state->session->wait);
-	/* Who turns the next one on is told the same. */
+	/* Without rings, turning on the next event tries again and reports the same error. */
 	if (status < 0)
 		tracepoint_close_rings(state);
 	return status;
@@ -136,7 +141,8 @@ static int open_event(struct tracepoints *state, size_t index)
 }
 
 /*
- * Stacks have names of the kernel's functions in a trace of one file, which has them once. With its code, they are there already.
+ * Records names of kernel functions, for stacks: only into a trace of one file, once, and only if no source records the
+ * kernel's code (code comes with names).
  */
 static int name_functions(struct tracepoints *state, const struct tracepoint_event *event)
 {
@@ -151,7 +157,7 @@ static int name_functions(struct tracepoints *state, const struct tracepoint_eve
 				       &state->kernel);
 }
 
-/* Where that is not permitted, or has no memory, /proc shows what processes have mapped, while they live. */
+/* Asks the kernel to report mapped files. On failure, /proc shows the files of processes that are still alive. */
 static void report_programs(struct tracepoints *state)
 {
 	if (!state->stacks.unwinder.programs)
@@ -178,14 +184,17 @@ int tracepoint_turn_on(struct tracepoints *state, const char *text, bool named)
 	return status < 0 ? status : name_functions(state, &state->list[state->count - 1]);
 }
 
-/* Of tracepoints: other names have paths and arguments in them. */
+/*
+ * Returns whether the name is a pattern of tracepoints. Names of other kinds have paths and arguments with such
+ * letters.
+ */
 static bool is_pattern(const char *name)
 {
 	return strpbrk(name, "*?[") && strchr(name, ':') && strncmp(name, "uprobe:", 7) != 0 &&
 	       strncmp(name, "uretprobe:", 10) != 0 && strncmp(name, "sdt:", 4) != 0;
 }
 
-/* Whether it was on; what it has written so far is in the rings. */
+/* Turns off the events with the name. False if none was on. Samples already written stay in the rings. */
 static bool turn_off(struct tracepoints *state, const char *name)
 {
 	bool found = false;
@@ -201,8 +210,8 @@ static bool turn_off(struct tracepoints *state, const char *name)
 }
 
 /*
- * The newest event takes the place of those of its name. Both are on for a moment: what comes before a time within is of those
- * before, and what comes from then on of the newest, so that nothing is there twice, and nothing is missing.
+ * Replaces older events with the name of the newest event. Both are on for a moment. Samples before the time of the
+ * replacement count for the older events, later samples for the newest, so no sample is lost or doubled.
  */
 static void hand_over(struct tracepoints *state)
 {
@@ -227,7 +236,7 @@ static size_t name_size(const char *text)
 	return filter ? (size_t)(filter - text) : strlen(text);
 }
 
-/* One that is on is on once, with the filter that was given last. */
+/* Turns on an event, or replaces the event of this name, whose filter is then the new filter. */
 static int turn_on_once(struct tracepoints *state, const char *text)
 {
 	const int status = tracepoint_turn_on(state, text, true);
@@ -237,7 +246,7 @@ static int turn_on_once(struct tracepoints *state, const char *text)
 	return status;
 }
 
-/* All that the pattern names, each with the filter that may stand behind it. */
+/* Turns on all tracepoints that match the pattern. behind: " if FILTER" for each of them, or "". */
 static int turn_on_matching(struct tracepoints *state, const char *pattern, const char *behind)
 {
 	struct common_string_list names = {0};
@@ -277,7 +286,7 @@ static bool is_on(const struct tracepoints *state, const char *name)
 	return false;
 }
 
-/* What neither --event nor a flag asks for any more. */
+/* Closes the events that neither --event nor a flag asks for any more. */
 static void close_unwanted(struct tracepoints *state)
 {
 	for (size_t i = 0; i < state->count; i++)
@@ -389,7 +398,7 @@ void tracepoint_forget_stacks(struct tracepoints *state)
 	common_string_list_free(&state->stack_patterns);
 }
 
-/* Turns an event on as it was, but with a stack, or without, as the patterns have it now. */
+/* Turns an event on again, with or without a stack as the patterns now say. */
 static int turn_on_again(struct tracepoints *state, size_t index)
 {
 	const struct tracepoint_event *event = &state->list[index];

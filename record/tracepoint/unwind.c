@@ -14,14 +14,14 @@
 
 #define PROCESSES_MAX 256u
 
-/* A process whose mapped files are known. */
+/* Mapped files of a process. */
 struct unwound {
 	struct elf_unwinder *files; /* NULL: none */
-	dev_t device;               /* of its program */
+	dev_t device;               /* device and inode of the executable */
 	ino_t inode;
 	uint32_t pid;
-	uint64_t program; /* id of the reported one whose files these are; 0: /proc has shown them */
-	size_t added;     /* how many of its maps were looked at */
+	uint64_t program; /* id of the reported program whose files these are; 0: files are from /proc */
+	size_t added;     /* number of the program's maps already added */
 	unsigned replaced;
 };
 
@@ -33,7 +33,7 @@ static void forget(struct unwound *process)
 	process->files = NULL;
 }
 
-/* Reads what the process has mapped now; keeps what was known of one that is gone. */
+/* Reads the mapped files from /proc. Keeps the known files if the process is gone or /proc lacks the address. */
 static void look(struct unwound *process, uint64_t address)
 {
 	struct elf_unwinder *files = elf_unwinder_new();
@@ -48,7 +48,7 @@ static void look(struct unwound *process, uint64_t address)
 	process->files = files;
 }
 
-/* A process that executes another program has other files mapped. */
+/* Returns whether the process has another executable than before: an execve replaces all mapped files. */
 static bool executes_another(struct unwound *process)
 {
 	const struct unwound before = *process;
@@ -63,7 +63,7 @@ static bool executes_another(struct unwound *process)
 	return before.device != program.st_dev || before.inode != program.st_ino;
 }
 
-/* The file that was mapped, as the process sees it while it lives; -1: it is not there any more. */
+/* Opens a mapped file, by the root folder of the process if the process lives. -1: file is gone or is another inode. */
 static int open_mapped(uint32_t pid, const struct tracepoint_mapped *map)
 {
 	char path[4200];
@@ -81,7 +81,7 @@ static int open_mapped(uint32_t pid, const struct tracepoint_mapped *map)
 	return fd;
 }
 
-/* Files that the kernel has reported since the last time. */
+/* Adds the files that the kernel has reported since the last call. */
 static void add_reported(struct unwound *process, const struct tracepoint_program *program)
 {
 	if (process->program != program->id || process->replaced != program->replaced) {
@@ -140,7 +140,7 @@ static struct unwound *find(struct tracepoint_unwinder *unwinder, uint32_t pid)
 
 	if (known)
 		return (struct unwound *)(uintptr_t)*known;
-	/* Most of so many have ended. */
+	/* Most of these processes have ended. */
 	if (unwinder->processes.used >= PROCESSES_MAX)
 		forget_all(unwinder);
 	process = calloc(1, sizeof(*process));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps what the kernel reports of execve, mmap and fork, until some time after the process has ended. */
+/* Keeps the kernel's reports of execve, mmap and fork until some time after the process has ended. */
 #include "record/tracepoint/unwind_programs.h"
 
 #include <inttypes.h>
@@ -14,20 +14,20 @@
 #include "record/perf/sideband.h"
 #include "record/process/maps.h"
 
-#define PROGRAMS_MAX 4u       /* of a process: one that is executed may have samples of those before on their way */
-#define KEPT_TIME 1000000000u /* nanoseconds, after the end */
-#define FORGET_INTERVAL 100000000u /* nanoseconds between looks for who has ended */
+#define PROGRAMS_MAX 4u       /* programs kept per process: samples from before an execve may still be in the rings */
+#define KEPT_TIME 1000000000u /* nanoseconds after the end of the process */
+#define FORGET_INTERVAL 100000000u /* nanoseconds between searches for ended processes */
 
 struct process {
 	struct tracepoint_program *now;
-	uint64_t ended; /* 0: not */
+	uint64_t ended; /* time of exit; 0: running */
 };
 
 struct tracepoint_programs {
 	struct record_sideband *sideband;
 	struct common_hash_map processes; /* pid: struct process * */
 	uint64_t last_id;
-	uint64_t forgotten; /* when those that have ended were forgotten the last time */
+	uint64_t forgotten; /* time of the last search for ended processes */
 };
 
 static void free_program(struct tracepoint_program *program)
@@ -38,7 +38,7 @@ static void free_program(struct tracepoint_program *program)
 	free(program);
 }
 
-/* It and those before it. */
+/* Frees the program and its predecessors. */
 static void free_programs(struct tracepoint_program *program)
 {
 	while (program) {
@@ -71,7 +71,7 @@ static struct process *find_or_add(struct tracepoint_programs *programs, uint32_
 	return process;
 }
 
-/* A program that maps nothing yet; NULL: no memory. */
+/* Begins a program without mappings. NULL: no memory. */
 static struct tracepoint_program *begin(struct tracepoint_programs *programs, uint32_t pid, uint64_t time)
 {
 	struct tracepoint_program *program = calloc(1, sizeof(*program)), *last;
@@ -141,7 +141,7 @@ static int take_map(struct tracepoint_programs *programs, const struct record_si
 							     record->inode, (char *)record->name});
 }
 
-/* A child has what its parent has. */
+/* Begins a program for the child with the mappings of the parent. */
 static int take_fork(struct tracepoint_programs *programs, const struct record_sideband_record *record)
 {
 	const struct process *parent = find(programs, record->parent_pid);
@@ -185,7 +185,7 @@ static int take(struct tracepoint_programs *programs, const struct record_sideba
 	}
 }
 
-/* Samples of who ended that long ago were taken. */
+/* Forgets processes that ended KEPT_TIME ago: their samples have been read. */
 static void forget_ended(struct tracepoint_programs *programs, uint64_t now)
 {
 	uint64_t pid, value;
@@ -201,7 +201,7 @@ static void forget_ended(struct tracepoint_programs *programs, uint64_t now)
 			continue;
 		free_programs(process->now);
 		free(process);
-		/* What that moves to where the walk has been is forgotten the next time. */
+		/* The removal may move an entry behind the walk; the next call finds that entry. */
 		common_hash_map_remove(&programs->processes, pid);
 	}
 }
@@ -233,7 +233,7 @@ const struct tracepoint_program *tracepoint_programs_find(const struct tracepoin
 
 /* ---- who runs already ------------------------------------------------------------------------ */
 
-/* One that ends meanwhile, or that we may not look at, is left out. */
+/* Adds a running process. A process that ends meanwhile, or that may not be inspected, is left out. */
 static int add_running(void *context, uint32_t pid)
 {
 	struct tracepoint_programs *programs = context;

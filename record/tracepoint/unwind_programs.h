@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which files processes have mapped, as the kernel reports it: of processes that have ended before their samples are looked at,
- * /proc shows nothing any more.
+ * Files that processes have mapped, from the kernel's reports. /proc shows nothing for a process that ended before its
+ * samples are read.
  */
 #ifndef RECORD_TRACEPOINT_UNWIND_PROGRAMS_H
 #define RECORD_TRACEPOINT_UNWIND_PROGRAMS_H
@@ -15,27 +15,36 @@ struct tracepoint_mapped {
 	char *path; /* owned */
 };
 
-/* What a process has mapped, from an execve on, or from its beginning. */
+/* Files mapped by a process since an execve or since the process began. */
 struct tracepoint_program {
-	uint64_t id; /* of no other one */
+	uint64_t id; /* unique number */
 	uint64_t since;
-	struct tracepoint_program *before; /* of the same process; NULL: not known any more */
-	struct tracepoint_mapped *maps;    /* code of files, in the order in which it was mapped */
+	struct tracepoint_program *before; /* previous program of the process; NULL: none, or forgotten */
+	struct tracepoint_mapped *maps;    /* executable mappings of files, in the order of mapping */
 	size_t count, capacity;
-	unsigned replaced; /* counts those that others have taken the place of */
+	unsigned replaced; /* number of times that a new mapping removed older mappings */
 };
 
 struct tracepoint_programs;
 
-/* all: of the whole system, who runs already included; else of what this process starts next. PTL_SYSTEM, PTL_NO_MEMORY. */
+/*
+ * Opens the reports. all: for the whole system, with all running processes; else for processes that this process starts
+ * next. PTL_SYSTEM, PTL_NO_MEMORY.
+ */
 int tracepoint_programs_open(bool all, struct tracepoint_programs **programs);
-/* Also of NULL. */
+/* NULL is permitted. */
 void tracepoint_programs_close(struct tracepoint_programs *programs);
 
-/* Takes what the kernel has reported by now, which is all that was before what it has written elsewhere by now. PTL_NO_MEMORY. */
+/*
+ * Reads the kernel's reports so far: at least all reports that precede any sample the kernel has written by now.
+ * PTL_NO_MEMORY.
+ */
 int tracepoint_programs_take(struct tracepoint_programs *programs);
 
-/* What the process ran at this time of the trace; NULL: it began before the reports. Good until the next call of the above. */
+/*
+ * Returns the program that the process ran at a time of the trace; NULL: the process is unknown or `time` is before its
+ * first report. Valid until the next call of tracepoint_programs_take.
+ */
 const struct tracepoint_program *tracepoint_programs_find(const struct tracepoint_programs *programs, uint32_t pid,
 							  uint64_t time);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Functions of programs as events: the kernel's uprobes, by their PMU. */
+/* Functions of programs as events, by the uprobe PMU of the kernel. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static int read_pmu(struct tracepoint_event *event, bool returns)
 
 /* ---- the place ------------------------------------------------------------------------------- */
 
-/* "FUNCTION", "FUNCTION+16", or an offset in the file. */
+/* Finds the file offset of "FUNCTION" or "FUNCTION+16"; a number is the offset itself. */
 static int find_place(const struct record_binary *binary, char *function, uint64_t *offset)
 {
 	char *plus = strrchr(function, '+');
@@ -75,7 +75,7 @@ static void add_field(struct ptl_bytes *text, const char *declared, unsigned off
 	common_text_format(text, "\tfield:%s;\toffset:%u;\tsize:%u;\tsigned:0;\n", declared, offset, size);
 }
 
-/* What the kernel writes (trace_uprobe.c), in the words of tracefs. */
+/* Adds the format of the kernel's samples (trace_uprobe.c), in the syntax of tracefs. */
 static int add_format(struct tracepoint_event *event, struct perf_tracing *tracing, uint64_t number, bool returns,
 		      const char *function)
 {
@@ -108,7 +108,7 @@ static int add_format(struct tracepoint_event *event, struct perf_tracing *traci
 
 /* ---- with arguments -------------------------------------------------------------------------- */
 
-/* "FUNCTION(arguments)": where the last closing bracket's partner is; NULL: there is none, or they are part of "operator()". */
+/* Returns the opening bracket of "FUNCTION(arguments)"; NULL: no arguments, or the brackets of "operator()". */
 static char *find_arguments(char *text)
 {
 	size_t at = strlen(text);
@@ -124,7 +124,7 @@ static char *find_arguments(char *text)
 	return NULL;
 }
 
-/* tracefs takes arguments, the PMU does not. */
+/* Reads a probe with arguments. Such a probe is created in tracefs, as the PMU takes no arguments. */
 static int read_with_arguments(struct tracepoint_event *event, struct perf_tracing *tracing, const char *path,
 			       char *function, const char *arguments, bool returns)
 {
@@ -152,7 +152,7 @@ static int read_with_arguments(struct tracepoint_event *event, struct perf_traci
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* "PATH:FUNCTION": the last colon that is none of "::"; NULL: there is none. */
+/* Returns the colon of "PATH:FUNCTION": the last single colon, as "::" belongs to C++ names. NULL: no such colon. */
 static char *find_function(char *text)
 {
 	for (size_t at = strlen(text); at--;) {
@@ -196,7 +196,7 @@ int tracepoint_uprobe_read(struct tracepoint_event *event, struct perf_tracing *
 	if (status == 0)
 		status = add_format(event, tracing, number, returns, function);
 	event->number = number;
-	/* Inherited by a child, the kernel would read the path at that address in the memory of the child, and refuse it a fork. */
+	/* An inherited event fails fork: the kernel would read the path at config1 in the memory of the child. */
 	event->everyone = true;
 	free(path);
 	return status;

@@ -19,7 +19,7 @@
 #include "record/tracepoint/tracefs.h"
 #include "record/tracepoint/tracefs_text.h"
 
-/* The recorder's process, when it started, since its number is used again, and a number of the recorder's own. */
+/* Process of the recorder, its start time (pids are reused), and a number that the recorder counts up. */
 #define GROUP "ptl_%" PRIu32 "_%" PRIu64 "_%u"
 #define EVENT_NAME_MAX 60u
 #define LIST_MAX ((size_t)16 << 20)
@@ -89,7 +89,9 @@ void tracepoint_uprobe_event_clean(void)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* The path may have blanks, which the line may not: the kernel finds the file by our descriptor. */
+/*
+ * Adds a place to the probe. The path may have blanks and the line may not, so the kernel finds the file by descriptor.
+ */
 static int add_place(const char *made, const struct tracepoint_place *place)
 {
 	const int fd = open(place->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -110,7 +112,7 @@ static int add_place(const char *made, const struct tracepoint_place *place)
 	return status;
 }
 
-/* Letters, digits and underscores. */
+/* Copies the name with letters, digits and underscores only. */
 static void clean_name(const char *name, char clean[EVENT_NAME_MAX])
 {
 	snprintf(clean, EVENT_NAME_MAX, "%s%s", isdigit((unsigned char)*name) ? "_" : "", name);
@@ -126,7 +128,10 @@ int tracepoint_uprobe_event_make(struct tracepoint_event *event, const char *nam
 	char clean[EVENT_NAME_MAX];
 	int status;
 
-	/* Of a process that /proc does not have, as that of another namespace, the kernel keeps what is in use. */
+	/*
+	 * If /proc lacks this process, as in another pid namespace, the start time is 0. Another recorder's cleaning
+	 * then fails on probes in use: the kernel keeps them.
+	 */
 	(void)record_proc_stat(pid, &self);
 	clean_name(name, clean);
 	if (asprintf(&event->made, GROUP "/%s", pid, self.start_ticks, made_events++, clean) < 0) {
@@ -164,7 +169,10 @@ int tracepoint_uprobe_event_read(struct tracepoint_event *event, const char *sys
 		return status;
 	event->type = PERF_TYPE_TRACEPOINT;
 	event->config = event->number = record_tracefs_text_id((const char *)format);
-	/* Inherited by a child, the kernel does not put it into the programs that the child executes. */
+	/*
+	 * An inherited event would not reach programs that the child executes: the kernel does not insert the probe
+	 * there.
+	 */
 	event->everyone = true;
 	if (asprintf(&event->shown, "%s:%s", system, strchr(event->made, '/') + 1) < 0) {
 		event->shown = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Uprobes with arguments: events that are made in tracefs, for as long as they are recorded. */
+/* Uprobes with arguments: events created in tracefs for the duration of a recording. */
 #ifndef RECORD_TRACEPOINT_UPROBE_EVENT_H
 #define RECORD_TRACEPOINT_UPROBE_EVENT_H
 
@@ -8,29 +8,29 @@
 
 #include "record/tracepoint/event.h"
 
-/* A place where it is hit. */
+/* A place of a probe. */
 struct tracepoint_place {
 	const char *path;
 	uint64_t offset;    /* in the file */
-	uint64_t reference; /* offset of a word that is counted up while it is recorded; 0: none */
+	uint64_t reference; /* offset of the probe's semaphore, a word the kernel increments while recording; 0: none */
 	bool returns;
 	const char *arguments; /* " arg1=%di:s32 ..." */
 };
 
 /*
- * Makes an event of this name, which is hit at the place, and sets what event is; its made is the name in tracefs, and
- * tracepoint_uprobe_event_remove removes it. PTL_SYSTEM, PTL_MISUSE.
+ * Creates an event of this name in tracefs with one place, and stores the tracefs name in event->made.
+ * tracepoint_uprobe_event_remove removes the event. PTL_SYSTEM, PTL_MISUSE.
  */
 int tracepoint_uprobe_event_make(struct tracepoint_event *event, const char *name,
 				 const struct tracepoint_place *place);
-/* The same event is hit at one more place. PTL_SYSTEM: the kernel refuses, since arguments have other types for one. */
+/* Adds a place to the event. PTL_SYSTEM: the kernel refuses, for example if an argument has another type there. */
 int tracepoint_uprobe_event_extend(const struct tracepoint_event *event, const struct tracepoint_place *place);
-/* Reads its format, under the name of this system. */
+/* Reads the format of the event, and adds the format under the name `system`. */
 int tracepoint_uprobe_event_read(struct tracepoint_event *event, const char *system, struct perf_tracing *tracing);
-/* When nobody has it open any more. */
+/* Removes the event from tracefs. The caller has closed all its descriptors. */
 void tracepoint_uprobe_event_remove(struct tracepoint_event *event);
 
-/* Removes what recorders left that were killed, and says so; what is in use stays. */
+/* Removes probes of recorders that were killed, and prints a note. Probes in use stay. */
 void tracepoint_uprobe_event_clean(void);
 
 #endif

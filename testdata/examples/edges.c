@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a fuzzer does with Intel PT, with libptl-flow: after each execution the packets of the CPU are decoded, and edges that no
- * execution before had are news.
+ * A fuzzer's use of Intel PT, with libptl-flow: after each execution the fuzzer decodes the packets of the CPU, and
+ * looks for new edges.
  *
  *	cc -o edges edges.c $(pkg-config --cflags --libs ptl-flow)
  *	./edges [--engine NAME] [--rounds N] PACKETS ADDRESS CODE
  *
- * Here all executions have the same packets: a file with what a CPU wrote, for code at an address. Prints all edges, from block to
- * block, and how often each was taken in a round; and the time of a round on standard error.
+ * Here all executions have the same packets: a file with a CPU's packets, for code at an address. Prints all edges from
+ * block to block with their counts in a round, and the time of a round on standard error.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 #include <ptl/flow.h>
 
-#define EDGES_MAX (1u << 20) /* a power of two, larger than the number of edges */
+#define EDGES_MAX (1u << 20) /* a power of two above the number of edges */
 
 struct edge {
 	uint64_t from, to;
@@ -24,12 +24,12 @@ struct edge {
 };
 
 struct edges {
-	struct edge *table; /* by a hash of both addresses */
+	struct edge *table; /* hash table by both addresses */
 	size_t used;
-	size_t news; /* in this round */
+	size_t news; /* new edges of this round */
 };
 
-/* Returns 0, or PTL_NO_MEMORY for more edges than there is room for. */
+/* Counts the edge. Returns 0, or PTL_NO_MEMORY if the table is full. */
 static int count_edge(struct edges *edges, uint64_t from, uint64_t to)
 {
 	size_t i = (from * 0x9e3779b97f4a7c15u ^ to * 0xc2b2ae3d27d4eb4fu) >> 40 & (EDGES_MAX - 1);
@@ -49,13 +49,13 @@ static int count_edge(struct edges *edges, uint64_t from, uint64_t to)
 	return 0;
 }
 
-/* Behind a gap, or where packets were disabled, the next block is no successor of the last one. */
+/* Returns whether the event separates the next block from the last: a gap, or enabled packets. */
 static bool breaks(const struct ptl_flow_event *event)
 {
 	return event->kind == PTL_FLOW_GAP || (event->kind == PTL_FLOW_ENABLED && !(event->flags & PTL_FLOW_RESUMED));
 }
 
-/* One execution. */
+/* Decodes one execution. */
 static int decode(const struct ptl_flow_raw *raw, const struct ptl_flow_options *options, struct edges *edges)
 {
 	struct ptl_flow_iterator *iterator = NULL;

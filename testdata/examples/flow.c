@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A decoder of one's own, with libptl-flow: what each thread of a trace executed, or what raw packets did.
+ * A custom decoder with libptl-flow: shows the executed code of each thread of a trace, or of raw packets.
  *
  *	cc -o flow flow.c $(pkg-config --cflags --libs ptl-flow)
  *	./flow [--engine NAME] [--pid N] [--tid N] trace.ptl    counts of each thread, made in parallel
  *	./flow [...] --addresses trace.ptl                      all executed addresses in order, 8 bytes each
- *	./flow [...] --raw packets.pt ADDRESS code.bin          the same of packets, and code at an address
+ *	./flow [...] --raw packets.pt ADDRESS code.bin          the addresses of packets, with code at ADDRESS
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct counts {
 
 /* ---- a view: counts, in parallel ------------------------------------------------------------------ */
 
-/* On a worker: nothing of this segment has been counted yet. */
+/* On a worker thread: starts the counts of a segment. */
 static int begin(void *context, const struct ptl_flow_segment *segment, void **partial)
 {
 	(void)context;
@@ -29,7 +29,7 @@ static int begin(void *context, const struct ptl_flow_segment *segment, void **p
 	return *partial ? 0 : PTL_NO_MEMORY;
 }
 
-/* On a worker: the sums of a batch, and the gaps among its events. */
+/* On a worker thread: adds the sums of a batch, and the gaps among its events. */
 static int consume(void *context, void *partial, const struct ptl_flow_segment *segment, struct ptl_flow_batch *batch)
 {
 	struct counts *counts = partial;
@@ -45,7 +45,7 @@ static int consume(void *context, void *partial, const struct ptl_flow_segment *
 	return 0;
 }
 
-/* In order: two neighbours become one. */
+/* In order: adds the counts of the right neighbour to the left. */
 static int merge(void *context, void *left, void *right)
 {
 	struct counts *sum = left;
@@ -60,7 +60,7 @@ static int merge(void *context, void *left, void *right)
 	return 0;
 }
 
-/* In order: the flow of a stream is complete. */
+/* In order: takes the counts of a complete stream. */
 static int finish(void *context, const struct ptl_flow_segment *last, void *result)
 {
 	const struct counts *counts = result;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A relogger of one's own, with libptl: rewrites a trace so that
- *	- events of threads are dropped,
- *	- every start of a process is followed by an event of our own provider, which explains itself by a schema,
- *	- everything else (events, Intel PT, code, symbols, losses, history) stays as it is.
+ * A custom relogger with libptl. Rewrites a trace with these changes:
+ *	- events of threads are dropped;
+ *	- every start of a process is followed by an event of our own provider, with a schema;
+ *	- everything else (events, Intel PT, code, symbols, losses, history) is unchanged.
  *
  *	cc -o relogger relogger.c $(pkg-config --cflags --libs ptl)
  *	./relogger in.ptl out.ptl
@@ -26,7 +26,7 @@ static int is_of(const struct ptl_event *event, const struct ptl_guid *provider)
 	return memcmp(&event->descriptor.provider, provider, sizeof(*provider)) == 0;
 }
 
-/* OnBeginProcessTrace: the schema of the events that are going to be added. */
+/* OnBeginProcessTrace: writes the schema of the events to be added. */
 static int on_begin(void *context, struct ptl_relogger *relogger)
 {
 	static const struct ptl_field fields[] = {{.name = "Number", .type = PTL_TYPE_U32}};
@@ -46,7 +46,7 @@ static int on_begin(void *context, struct ptl_relogger *relogger)
 	return ptl_relogger_schema(relogger, &schema);
 }
 
-/* CreateEventInstance, set what it needs, Inject. Its time is that of the event in whose callback this is. */
+/* CreateEventInstance, setters, Inject. The time is the time of the callback's event. */
 static int add_seen(struct ptl_relogger *relogger, const struct ptl_trace_event *start, unsigned number)
 {
 	const struct ptl_descriptor descriptor = {.provider = EXAMPLE, .id = 1, .level = 4};
@@ -66,7 +66,7 @@ static int add_seen(struct ptl_relogger *relogger, const struct ptl_trace_event 
 	return status;
 }
 
-/* OnEvent: doing nothing drops the event; ptl_relogger_inject is the one line that keeps it. */
+/* OnEvent: without a call of ptl_relogger_inject the event is dropped. */
 static int on_event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
 {
 	struct example *example = context;

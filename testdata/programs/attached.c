@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is attached to while it runs. "attached calls SECONDS": threads that wait in system calls of all kinds, and say how the calls
- * ended; "attached signals SECONDS": a timer's signals; "attached phases": three functions, one after the other.
+ * A program for attaching. "attached calls SECONDS": threads wait in system calls of all kinds, and report how the
+ * calls ended; "attached signals SECONDS": a timer's signals; "attached phases": three functions in turn.
  */
 #include <errno.h>
 #include <poll.h>
@@ -131,7 +131,7 @@ static int in_pause(void)
 	return pause() < 0 && errno == EINTR ? 0 : -1;
 }
 
-/* The signal is blocked before and behind the call. */
+/* sigsuspend unblocks the signal, which is blocked otherwise. */
 static int in_sigsuspend(void)
 {
 	sigset_t set;
@@ -253,7 +253,7 @@ static int run_calls(void)
 
 /* ---- signals ----------------------------------------------------------------------------------- */
 
-/* A signal a millisecond, on a stack of its own; the program calculates, and sleeps a little. */
+/* A signal per millisecond, on a stack of its own. The program calculates, and sleeps a little. */
 static int run_signals(void)
 {
 	static uint8_t stack[65536];

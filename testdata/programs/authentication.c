@@ -47,7 +47,7 @@ PTL_EVENT_FULL(authentication, access_denied,
 
 int main(void)
 {
-	/* A program goes on where its events cannot be recorded. */
+	/* The program continues if its events cannot be recorded. */
 	if (ptl_provider_register(&authentication))
 		perror("authentication: no events");
 	sign_in_succeeded("Zoë Müller", "192.0.2.7", 4711);

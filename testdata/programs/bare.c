@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program without a C library: its first instruction is its own, and its last is the exit system
+ * A program without a C library: only the code below runs, up to the exit system
  * call.
  */
 

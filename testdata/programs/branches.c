@@ -75,7 +75,7 @@ static unsigned loops(unsigned n)
 	return (unsigned)result;
 }
 
-/* A conditional jump to the very next instruction executes the same addresses either way. */
+/* A conditional jump to the next instruction executes the same addresses either way. */
 static unsigned to_next(unsigned x)
 {
 	__asm__ volatile("test %0, %0\n\t"
@@ -92,7 +92,7 @@ static unsigned to_next(unsigned x)
 	return x;
 }
 
-/* call +0 and pop: what position-independent code once did; it makes no return. */
+/* call +0 and pop, as in old position-independent code: a call without a return. */
 __attribute__((noipa)) static uintptr_t call_next(void)
 {
 	uintptr_t address;

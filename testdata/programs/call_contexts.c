@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fibres that go on where getcontext or setjmp returned, not where a switch was called, with a log of their calls.
+ * Fibres that continue at the return of getcontext or setjmp, not at the call of a switch; logs its calls.
  * call_contexts LOG
  */
 #include <setjmp.h>
@@ -13,13 +13,13 @@
 #define NOINLINE __attribute__((noinline))
 #define FIBRES 4
 #define ROUNDS 6
-#define MAIN FIBRES /* the program's own stack, in all tables */
+#define MAIN FIBRES /* index of the main stack in all tables */
 #define STACK 65536
 
 static char stacks[FIBRES][STACK];
 static volatile int returned;
 
-/* Stack 0 of the log is the program's. */
+/* Logs calls on this stack; the log's stack 0 is the main stack. */
 NOT_LOGGED static void log_on(int stack)
 {
 	call_log_stack = stack == MAIN ? 0 : stack + 1;
@@ -43,7 +43,7 @@ static void make(ucontext_t *context, int fibre, void (*body)(int))
 
 static ucontext_t contexts[FIBRES + 1];
 
-/* All stacks are left, and gone on with, in this one function. */
+/* Leaves a stack and continues another; all switches are in this function. */
 NOINLINE static void go(int from, int to)
 {
 	volatile int back = 0;
@@ -59,7 +59,7 @@ NOINLINE static void go(int from, int to)
 
 static volatile int lowest;
 
-/* A stack that goes on is known by who called what it was left in: each has a function of its own. */
+/* The caller of the switch identifies a continued stack, so each stack has a function of its own. */
 #define BELOW(name, over, number)                                                                                      \
 	NOINLINE static void name(int from, int to, int depth)                                                         \
 	{                                                                                                              \
@@ -82,7 +82,7 @@ EACH_BELOW(go_below, go)
 static void saved_fibre(int self)
 {
 	for (int round = 0; round < ROUNDS; round++) {
-		/* To the program's stack or, in odd rounds, to the next fibre, which comes back to it in the end. */
+		/* to the main stack or, in odd rounds, to the next fibre, which finally returns here */
 		go_below[self](self, round % 2 && self + 1 < FIBRES ? self + 1 : MAIN, (self * 3 + round) % 5);
 		fibonacci(3);
 	}
@@ -117,7 +117,7 @@ EACH_BELOW(jump_below, jump)
 
 static jmp_buf errors[FIBRES];
 
-/* Goes over to another stack, which fails as well in the meantime, before it fails. */
+/* Before failing, switches to another stack, which fails as well. */
 NOINLINE static void fail(int self, int to, int depth)
 {
 	if (depth)
@@ -137,7 +137,7 @@ NOINLINE static void try(int self, int to, int depth)
 
 static void jumping_fibre(int self)
 {
-	/* Back to who began it, but not by that context. */
+	/* Back to the main stack, but not through the context. */
 	if (sigsetjmp(places[self], 0) == 0) {
 		log_on(MAIN);
 		siglongjmp(places[MAIN], 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Exceptions, with a log of all calls: through frames with and without cleanup, rethrown, out of destructors' callees.
+// Exceptions, with a log of all calls: through frames with and without cleanup, rethrown, and below destructors.
 #include <stdexcept>
 #include <string>
 
@@ -55,7 +55,7 @@ NOINLINE static int catcher(int depth, int kind)
 	}
 }
 
-/* The handler is in one of several frames of its function. */
+/* Several frames of this function exist; the handler is in a certain frame. */
 NOINLINE static int within(int depth)
 {
 	guard here(&guards);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code that is made at run time, and so has no symbols, among functions that log their calls: it is called by them, calls them,
- * calls itself, and jumps to them in place of a call. call_jit LOG
+ * Code made at run time, without symbols, among functions that log their calls: the functions call the code, and the
+ * code calls them, itself, and jumps to them (tail calls). call_jit LOG
  */
 #include <stdint.h>
 #include <string.h>
@@ -28,7 +28,7 @@ NOINLINE static int note_twice(int value)
 	return note(value) + note(value + 1);
 }
 
-/* Bytes in order; where an address is wanted, that of the function. */
+/* Writes the bytes, with the address of the target at `place`. */
 NOT_LOGGED static function make(const uint8_t *code, size_t size, size_t place, function target)
 {
 	uint8_t *start = next_code;
@@ -78,7 +78,7 @@ NOT_LOGGED static function make_recursion(function target)
 		0x48, 0xb8, 0,    0,    0,    0, 0, 0, 0, 0, /* mov rax, target */
 		0xff, 0xd0,                                  /* call rax */
 		0x5f,                                        /* pop rdi */
-		0xc3,                                        /* 1: ret, the first time with eax 0 */
+		0xc3,                                        /* 1: ret; eax is 0 the first time */
 	};
 
 	return make(code, sizeof(code), 19, target);

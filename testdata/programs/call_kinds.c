@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tail calls as compilers make them, calls through tables, and functions whose names are in no table of symbols. */
+/* Tail calls as compilers make them, calls through tables, and functions missing in symbol tables. */
 #include "check.h"
 
 #define NOINLINE __attribute__((noinline, noclone))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program's own log of its calls, by -finstrument-functions. The last thing main does is call_log_write: a line for each
- * function that was entered, with the thread, the stack it ran on, how many logged calls it lay in, its file and its
- * address there. A program that leaves functions without their end (longjmp) puts call_log_depth right.
+ * A program's own log of its calls, by -finstrument-functions. The last act of main is call_log_write: it writes a line
+ * per entered function with thread, stack, number of enclosing logged calls, file, and address in the file. After
+ * leaving functions by longjmp, the program corrects call_log_depth.
  */
 #ifndef CALL_LOG_H
 #define CALL_LOG_H

@@ -73,7 +73,7 @@ NOINLINE static int catcher(int depth)
 	return depth;
 }
 
-/* The frame that is gone back to is one of several of its function. */
+/* longjmp returns to one of several frames of the function. */
 NOINLINE static int nested(int depth, int target)
 {
 	const int logged = call_log_depth;
@@ -147,7 +147,7 @@ static void fibre(int self)
 		yield(self, (self * 5 + i) % 7);
 		fibonacci(3);
 	}
-	/* This function's end is logged behind, as what is left of the main stack. */
+	/* The function's end is logged later, when the main stack continues. */
 }
 
 NOINLINE static void resume(int self)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the programs to be traced share: a check that ends the program when it fails. */
+/* Shared by the traced programs: a check that ends the program on failure. */
 #ifndef TESTDATA_PROGRAMS_CHECK_H
 #define TESTDATA_PROGRAMS_CHECK_H
 

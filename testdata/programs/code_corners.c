@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code that changes and moves: JITs with pages that are writable and executable or one of both, two mappings of one file, changes
- * from another thread and by system calls, code that is unmapped, replaced, moved, on the stack, next to data, in low memory.
+ * Code that changes and moves: JITs with pages writable and executable, or either; two mappings of a file; changes by
+ * another thread and by system calls; code unmapped, replaced, moved, on the stack, next to data, in low memory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +52,7 @@ static void write_and_execute(void)
 		put_function(code, i);
 		CHECK(call(code) == i);
 	}
-	/* Another function of the page changes while the first stays. */
+	/* A function changes while another function of the page stays. */
 	put_function(code, 1);
 	for (int i = 0; i < 300; i++) {
 		put_function(code + 64, i);
@@ -110,7 +110,7 @@ static void written_by_kernel(void)
 	}
 }
 
-/* A file of /proc writes it, whatever the protection of the page. */
+/* A file of /proc writes to the page regardless of its protection. */
 static void written_by_proc(void)
 {
 	uint8_t *code = map_at(NULL, PAGE, PROT_READ | PROT_EXEC, 0), text[16];
@@ -124,7 +124,7 @@ static void written_by_proc(void)
 	}
 }
 
-/* The kernel writes over the end of data into a page with code: all of it. */
+/* The kernel writes across the end of data into a page with code; the write must be complete. */
 static void partly_protected(void)
 {
 	uint8_t *code = map_at(NULL, 2 * PAGE, ALL, 0);
@@ -149,11 +149,11 @@ static void partly_protected(void)
 	}
 }
 
-/* The block that runs changes what follows in it. */
+/* The running block modifies its own later instructions. */
 static void within_block(void)
 {
 	static const uint8_t text[] = {
-		0xc7, 0x05, 1, 0, 0, 0, 9, 0, 0, 0, /* mov dword [rip + 1], 9: the number of the next one */
+		0xc7, 0x05, 1, 0, 0, 0, 9, 0, 0, 0, /* mov dword [rip + 1], 9: changes the next immediate */
 		0xb8, 1,    0, 0, 0,                /* mov eax, 1 */
 		0xc3,
 	};
@@ -168,7 +168,7 @@ static void within_block(void)
 	}
 }
 
-/* Data that is written often lies beside code that runs often. */
+/* Frequently written data next to frequently executed code. */
 static void beside_data(void)
 {
 	uint8_t *code = map_at(NULL, PAGE, ALL, 0);
@@ -228,7 +228,7 @@ static void low_memory(void)
 
 	for (int i = 0; i < 20; i++) {
 		put_function(code, i);
-		put_function(below + PAGE - 3, i + 1); /* over the end of a page */
+		put_function(below + PAGE - 3, i + 1); /* across the end of a page */
 		put_function(in_32, i + 2);
 		CHECK(call(code) == i && call(below + PAGE - 3) == i + 1 && call(in_32) == i + 2);
 	}
@@ -262,7 +262,7 @@ static void *change_code(void *argument)
 	return NULL;
 }
 
-/* One thread writes the code that another one then runs. */
+/* A thread writes code that another thread runs. */
 static void by_another_thread(void)
 {
 	pthread_t thread;
@@ -286,7 +286,7 @@ static void *run_until_changed(void *argument)
 	return NULL;
 }
 
-/* An endless loop of one block, which another thread ends by patching the jump: atomically, two bytes. */
+/* An endless loop of one block; another thread ends the loop by an atomic patch of two bytes. */
 static void patched_loop(void)
 {
 	static const uint8_t loop[] = {0x90, 0x90, 0xeb, 0xfe, 0xc3};
@@ -305,7 +305,7 @@ static void patched_loop(void)
 	}
 }
 
-/* The code of a parent and of a child part after fork. */
+/* The code of parent and child diverges after fork. */
 static void after_fork(void)
 {
 	uint8_t *code = map_at(NULL, PAGE, ALL, 0);
@@ -328,7 +328,7 @@ static void after_fork(void)
 	}
 }
 
-/* Instructions over the end of a page whose next page is not executable: a fault with the right address. */
+/* An instruction crosses into a non-executable page: the fault must have the right address. */
 static volatile uintptr_t fault;
 
 static void to_next(int number, siginfo_t *info, void *context)
@@ -363,7 +363,7 @@ static void skip_call(int number, siginfo_t *info, void *context_)
 	context->uc_mcontext.gregs[REG_RSP] += 8;
 }
 
-/* A page of a mapping that lies beyond the end of the file: SIGBUS, until the file has grown. */
+/* A mapped page beyond the end of the file: SIGBUS until the file has grown. */
 static void beyond_file(void)
 {
 	int file = memfd_create("code", 0);
@@ -385,7 +385,7 @@ static void beyond_file(void)
 	CHECK(bus_code == BUS_ADRERR);
 }
 
-/* Many functions, each of which runs once or twice: more code than a cache of any size wants to keep. */
+/* Many functions, each executed once or twice: more code than a cache of any size should keep. */
 static void much_code(void)
 {
 	size_t size = 2 << 20;
@@ -404,7 +404,7 @@ static void much_code(void)
 #define STEP (1ull << 20)
 #define STACK_ROOM (128ull << 20)
 
-/* Takes all free memory within NEAR of an address, but for what is below an address of the stack, for which it grows. */
+/* Takes all free memory within NEAR of an address, except below `stack`, where the stack grows. */
 static void take_all_near(uint64_t address, uint64_t stack)
 {
 	for (uint64_t at = (address - NEAR) & ~(STEP - 1); at < address + NEAR; at += STEP)
@@ -416,7 +416,7 @@ static void take_all_near(uint64_t address, uint64_t stack)
 #define CROWDED 20000
 #define CROWDED_SIZE 64
 
-/* Function i returns its constant; called with another argument than 0, that of the function as far from the end. */
+/* Writes function i: returns its constant; with an argument, jumps to the function as far from the end. */
 static void put_crowded(uint8_t *code, int i, int constant)
 {
 	uint8_t *at = code + (size_t)i * CROWDED_SIZE;
@@ -435,7 +435,7 @@ static int call_crowded(uint8_t *code, int i, int other)
 	return ((int (*)(int))(uintptr_t)(code + (size_t)i * CROWDED_SIZE))(other);
 }
 
-/* More code than the cache has room for nearby, and no memory is free there: branches between near and far translations. */
+/* More code than nearby cache memory, and no free memory near: branches between near and far translations. */
 static void nothing_free_nearby(void)
 {
 	uint8_t *code = map_at((void *)0x100000000000, (size_t)CROWDED * CROWDED_SIZE, ALL, MAP_FIXED_NOREPLACE);
@@ -455,7 +455,7 @@ static void nothing_free_nearby(void)
 		CHECK(call_crowded(code, CROWDED - 1 - i, 1) == (i % 7 ? i : -i));
 }
 
-/* The stack grows into memory that looks free, and code lies near it. */
+/* The stack grows into apparently free memory near the code. */
 static void near_stack(void)
 {
 	const uint64_t stack = (uint64_t)__builtin_frame_address(0);

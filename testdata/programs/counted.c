@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Loops and branches that run a known number of times; with a second argument one of them goes wrong once. */
+/* Loops and branches that run a known number of times; with a second argument, one branch differs once. */
 #include <stdio.h>
 #include <stdlib.h>
 

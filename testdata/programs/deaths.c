@@ -38,15 +38,15 @@ static void die_of_term(void)
 	raise(SIGTERM);
 }
 
-static volatile int stop; /* never set, so that the loop has a branch whose direction the packets tell */
+static volatile int stop; /* never set: makes a branch whose direction the packets report */
 
 static void *spin(void *argument)
 {
 	(void)argument;
 	do {
 		/*
-		 * Two blocks a turn: a thread that dies in a block that follows itself could be one
-		 * turn further.
+		 * Two blocks per turn: for a block that follows itself, the number of turns before the death is
+		 * uncertain.
 		 */
 		if (++sink & 1)
 			++sink;
@@ -74,7 +74,7 @@ static void sleep_on(void)
 		pause();
 }
 
-/* Runs body in a child; kills it after a moment if asked to. The signal it died of. */
+/* Runs body in a child; kill_it: kills the child after a moment. Returns the signal of the death. */
 static int death_of(void (*body)(void), int kill_it)
 {
 	int status;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Recursion about as deep as a 64-entry return stack, and deeper, again and again: it says how many calls that makes. */
+/* Recursion about as deep as a 64-entry return stack, and deeper, repeatedly; prints the number of calls. */
 #include "check.h"
 
 __attribute__((noipa)) static unsigned descend(unsigned n)
 {
 	const unsigned sum = n ? descend(n - 1) + n : 0;
 
-	/* Else the compiler makes a loop of it. */
+	/* prevents a loop in place of the recursion */
 	__asm__ volatile("" ::: "memory");
 	return sum;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dlopen and dlclose in turn of two libraries that get the same address: code at one address
- * differs over time, and so do the symbols. The libraries lie beside the program; they are linked
- * to an address of their own, which the dynamic linker grants them because the program is not
+ * Alternates dlopen and dlclose of two libraries with the same address: code and symbols of
+ * an address change over time. The libraries lie beside the program. They are linked at a
+ * fixed address, which the dynamic linker grants because the program is not
  * position-independent.
  */
 #include <dlfcn.h>

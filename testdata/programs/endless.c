@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Endless loops without a branch that packets report: a jump to itself and a loop of two direct
- * jumps, ended by a timer's siglongjmp, and a child that its parent kills in one. How often such a
- * loop went round is not in Intel PT; a decoder has to go on behind it all the same.
+ * Endless loops without a reported branch: a jump to itself and a loop of two direct jumps, ended by a timer's
+ * siglongjmp, and a child killed by its parent in a loop. Intel PT does not tell the number of turns; a decoder must
+ * continue behind the loop all the same.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -58,7 +58,7 @@ static void kill_in_one(void)
 		CHECK(write(ends[1], &begun, 1) == 1);
 		jump_to_itself();
 	}
-	/* On a busy machine it may not have run at all before. */
+	/* On a busy machine the child may not have run before. */
 	CHECK(read(ends[0], &begun, 1) == 1);
 	usleep(10000);
 	CHECK(kill(pid, SIGKILL) == 0);

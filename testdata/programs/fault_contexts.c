@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Faults whose handlers read and change the context: the address of the instruction, of the data, si_code, all registers, the flags,
- * vector registers; instructions that are skipped, repeated or replaced.
+ * Faults whose handlers read and change the context: address of the instruction and of the data, si_code, all
+ * registers, flags, vector registers; instructions that are skipped, repeated or replaced.
  */
 #include <setjmp.h>
 #include <stdint.h>
@@ -36,7 +36,7 @@ static void go_on_at_resume(int number, siginfo_t *info, void *context_)
 	context->uc_mcontext.gregs[REG_RIP] = (greg_t)resume;
 }
 
-/* Reads from an address. The instruction that faults is at *at; the next one is at `resume`. */
+/* Reads from an address. The faulting instruction is at *at; the next is at `resume`. */
 static uint64_t read_at(uintptr_t address, uintptr_t *at)
 {
 	uint64_t value = 77;
@@ -124,7 +124,7 @@ static void give_access(int number, siginfo_t *info, void *context)
 	CHECK(mprotect(page, 4096, PROT_READ | PROT_WRITE) == 0);
 }
 
-/* The instruction runs again after the handler has made it possible. */
+/* The handler repairs the cause, and the instruction runs again. */
 static void repeated(void)
 {
 	install_action(SIGSEGV, give_access, 0);
@@ -136,7 +136,7 @@ static void repeated(void)
 	CHECK(*(volatile int *)page == 50);
 }
 
-/* A fault in the middle of a string instruction: registers show how far it came. */
+/* A fault inside a string instruction: registers show its progress. */
 static void in_string(void)
 {
 	char *two = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -186,7 +186,7 @@ static void kinds(void)
 	CHECK(count == 6 && code == SI_KERNEL);
 }
 
-/* What a return address that leads nowhere does: the stack shows that ret has been executed, or not, as natively. */
+/* A return to an invalid address: the stack shows whether ret was executed, as natively. */
 static void bad_return(void)
 {
 	static uint64_t at;
@@ -213,7 +213,7 @@ static void bad_call(void)
 	CHECK(count == 2 && data == 8 && registers[REG_RSP] == (greg_t)at && registers[REG_RAX] == 0);
 }
 
-/* A push or call onto a stack without memory: the fault is the program's, on its alternate stack. */
+/* A push or call onto a stack without memory: the program gets the fault, on its alternate stack. */
 static void stack_overflow(void)
 {
 	static char alternate[65536];
@@ -271,7 +271,7 @@ static void red_zone(void)
 	CHECK(count == 1 && got == 0x1234 + 0x5678);
 }
 
-/* The flag that has the processor check alignment: a virtual machine of Java sets it to learn how old the processor is. */
+/* The processor's alignment check flag: a Java virtual machine sets the flag to detect the processor's age. */
 static void alignment_flag(void)
 {
 	uint64_t before, after, sum = 0;

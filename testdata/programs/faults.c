@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Faults in the middle of a basic block, handled and gone on from: a load and a store on a
- * protected page (repaired with mprotect, so that the instruction runs again), a division by zero
- * and ud2 (skipped), int3 and int $3 (traps: already past), a jump to an address without code, a
- * fault that siglongjmp leaves, a fault on the alternate stack, and one in the handler of another.
+ * Handled faults in the middle of a basic block: a load and a store on a protected page (repaired with mprotect, so
+ * that the instruction runs again), a division by zero and ud2 (skipped), int3 and int $3 (traps, already past), a
+ * jump to an address without code, a fault left by siglongjmp, a fault on the alternate stack, and a fault inside a
+ * handler.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -77,7 +77,7 @@ static void fault_in_handler(int signal, siginfo_t *info, void *context)
 }
 
 /*
- * A called address without code: goes back to the caller, whose return address the call has pushed.
+ * Handles a call of an address without code: returns to the caller by the pushed return address.
  */
 static void return_to_caller(int signal, siginfo_t *info, void *context)
 {
@@ -128,7 +128,7 @@ static void test_memory(void)
 				 : "r"(page)
 				 : "memory", "cc");
 		CHECK(page[0] == 8);
-		/* The last one does: a return address is pushed to the page. */
+		/* The last instruction of a block faults: a return address is pushed to the page. */
 		protect();
 		__asm__ volatile("mov %%rsp, %%rbx\n\t"
 				 "lea 8(%0), %%rsp\n\t"

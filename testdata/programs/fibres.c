@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fibres: contexts that switch with swapcontext from various depths of recursion, contexts that end
- * into another (uc_link), one that setcontext restarts, and a hand-made switch that returns into
- * another stack.
+ * Fibres: contexts that switch with swapcontext at various depths of recursion, contexts that end into another
+ * context (uc_link), a context restarted by setcontext, and a hand-made switch that returns into another
+ * stack.
  */
 #include <ucontext.h>
 
@@ -19,7 +19,7 @@ static int trace[FIBRES * (ROUNDS + 1)];
 static int traced;
 
 /*
- * Gives way to the next fibre at the bottom of a recursion, so that each stack has another depth.
+ * Switches to the next fibre at the bottom of a recursion; each stack has another depth.
  */
 __attribute__((noinline)) static void yield_below(int self, int depth)
 {
@@ -65,7 +65,7 @@ static int restart(void)
 	return count;
 }
 
-/* Saves the callee-saved registers and the stack in *from and returns on the stack of to. */
+/* Saves the callee-saved registers and the stack pointer in *from, and returns on the stack `to`. */
 void switch_stack(void **from, void *to);
 __asm__(".globl switch_stack\n"
 	".type switch_stack, @function\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What single programs need beyond the common flags, and the files that are made for them.
+# Flags of single programs beyond the common flags, and generated files of programs.
 
 flags_static     := -static
 flags_static_pie := -static-pie
@@ -13,8 +13,8 @@ flags_dlopen_reuse := -no-pie
 flags_libreuse_a := -Wl,-Ttext-segment=0x5000000000
 flags_libreuse_b := $(flags_libreuse_a)
 
-# Plugins in a format of their own, packed by a small script: see private_loader.c. A key hides a plugin's
-# code in its file; without one its sections can be mapped.
+# Plugins in a private format, packed by a script: see private_loader.c. A key hides a plugin's
+# code in its file; without a key the sections can be mapped.
 plugin_files := $(patsubst testdata/programs/plugins/%.c,$(O)/programs/%.plugin,\
 	$(wildcard testdata/programs/plugins/*.c))
 programs += $(plugin_files)
@@ -32,16 +32,16 @@ $(O)/programs/%.plugin: testdata/programs/plugins/%.c testdata/programs/plugins/
 provider_programs := authentication plugin_host provider_writer
 $(foreach p,$(provider_programs),$(eval flags_$(p) := -Iformat/include -Iprovider/include) \
 	$(eval libs_$(p) := $(provider)) $(eval $(O)/programs/$(p): $(provider)))
-# A module that is unloaded takes the shared library, which stays.
+# An unloadable module uses the shared library, which stays loaded.
 flags_libevents := -Iformat/include -Iprovider/include
 libs_libevents = $(provider_shared) -Wl,-rpath,'$$ORIGIN/../lib'
 $(O)/programs/libevents.so: $(provider_shared)
-# The header is held to the standard, with warnings as errors.
+# Checks the header against the standard, with warnings as errors.
 flags_events_cxx := -std=c++17 -pedantic -Wextra -Werror -Iformat/include -Iprovider/include
 libs_events_cxx = $(libs_libevents)
 $(O)/programs/events_cxx: $(provider_shared)
 
-# Programs that log their calls. What compilers inline is logged, too, but is no call.
+# Programs that log their calls. Inlining is off: the log would include inlined functions, which are not called.
 flags_calls := -finstrument-functions -fno-inline -rdynamic
 libs_calls := -ldl
 flags_call_exceptions := -finstrument-functions -finstrument-functions-exclude-file-list=/usr/ -fno-inline

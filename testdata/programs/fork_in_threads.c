@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Forks while another thread starts and ends threads all the time; each child starts one as well. */
+/* Forks while another thread continuously starts and ends threads; each child starts a thread, too. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -23,7 +23,7 @@ static void one_thread(void)
 	CHECK(pthread_join(thread, NULL) == 0);
 }
 
-/* No more than a recorder has room for, should it be far behind: it takes 1024 by default. */
+/* At most as many threads as slots of a recorder that lags behind: 1024 by default. */
 static void *many_threads(void *argument)
 {
 	for (int i = 0; i < 900 && !stop; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fork without exec: a tree of processes that go on in the same program, each doing other work, one
- * of them forking while it has a second thread; deep in a call chain, so that returns after the
- * fork lead to calls before it. `fork_no_exec tree` has no second thread, and executes the same in each run.
+ * Fork without exec: a tree of processes in the same program with different work. One process forks while it has a
+ * second thread, deep in a call chain, so that returns after the fork lead to calls before the fork. `fork_no_exec
+ * tree` has no second thread, and executes identically in each run.
  */
 #include <pthread.h>
 #include <string.h>
@@ -23,7 +23,7 @@ __attribute__((noinline)) static pid_t fork_below(unsigned depth)
 {
 	pid_t pid = depth ? fork_below(depth - 1) : fork();
 
-	__asm__ volatile("" ::: "memory"); /* no tail call */
+	__asm__ volatile("" ::: "memory"); /* prevents a tail call */
 	return pid;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Dies of SIGILL where there is no AVX-512; with an argument, everywhere. */
+/* Dies of SIGILL on a CPU without AVX-512; with an argument, on every CPU. */
 #include <sys/resource.h>
 
 int main(int argc, char **argv)

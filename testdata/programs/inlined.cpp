@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Functions that are inlined into others, into themselves, and that exist as a function of their own too. */
+/* Functions inlined into other functions, recursively, and also existing as separate functions. */
 #include "check.h"
 
 #define INLINE __attribute__((always_inline)) inline

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code that is made at run time, in every way a JIT does it: written, then made executable;
- * rewritten in place through mprotect; written through a second mapping of a memfd; written while
- * executable (W+X); code that modifies the instruction just ahead of itself; unmapped, and other
- * code mapped at the same address; and an instruction that lies across two pages.
+ * Code made at run time in all ways of JITs: written, then made executable; rewritten in place through
+ * mprotect; written through a second mapping of a memfd; written while executable (W+X); code that modifies its
+ * next instruction; unmapped code, replaced by other code at the same address; and an instruction across two
+ * pages.
  */
 #include <stdint.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static void through_memfd(void)
 	execute = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
 	CHECK(write_to != MAP_FAILED && execute != MAP_FAILED);
 	close(fd);
-	/* New code at new places: what has run is not touched again. */
+	/* new code at new places: executed code is not changed */
 	for (int i = 1; i < 60; i++) {
 		make_add(write_to + 64 * i, i, 3);
 		CHECK(run(execute + 64 * i, 1) == 1 + 3 * i);
@@ -88,14 +88,14 @@ static void writable_and_executable(void)
 		uint8_t *end = make_add(p, i, 2);
 
 		CHECK(run(p, 7) == 7 + 2 * i);
-		/* A second function beside it, on the page that has just run. */
+		/* a second function on the page just executed */
 		make_add(end, -i, 4);
 		CHECK(run(end, 7) == 7 - 4 * i);
 	}
 	CHECK(munmap(p, PAGE) == 0);
 }
 
-/* The function rewrites the immediate of its own next instruction, every time round its loop. */
+/* The function rewrites the immediate of its own next instruction in each turn of a loop. */
 static void modifies_itself(void)
 {
 	static const uint8_t code[] = {
@@ -116,7 +116,7 @@ static void modifies_itself(void)
 }
 
 /*
- * The patched instruction changes its kind: what was a not taken branch becomes a call-free path.
+ * The patch changes the kind of an instruction: a branch not taken becomes a plain instruction.
  */
 static void changes_a_branch(void)
 {
@@ -165,7 +165,7 @@ static void across_two_pages(void)
 		make_add(start, (int)before, 3);
 		CHECK(run(start, 1) == 1 + 3 * (int)before);
 	}
-	/* Only the second half changes: the first page's bytes stay what they were. */
+	/* Only the second half changes; the first page's bytes stay. */
 	make_add(p + PAGE - 9, 100, 1);
 	CHECK(run(p + PAGE - 9, 1) == 101);
 	p[PAGE] = 1; /* second byte of the immediate of add */
@@ -173,7 +173,7 @@ static void across_two_pages(void)
 	CHECK(munmap(p, 2 * PAGE) == 0);
 }
 
-/* The page moves; code runs at the new address with the same bytes. */
+/* The page moves; the code runs at the new address with the same bytes. */
 static void moved(void)
 {
 	uint8_t *p = map(NULL, PROT_READ | PROT_WRITE | PROT_EXEC, 0);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program that makes code all the time: each round runs a thousand functions that never change, writes a new one
- * beside those of earlier rounds, some of which it runs again, and changes one in place, as JITs do with inline caches.
- * What a decoder knows of all others stays true.
- *
- *     jit_rounds [ROUNDS]
+ * A program that makes code continuously. Each round runs a thousand
+ * constant functions, writes a new function beside earlier functions, runs
+ * some of the earlier functions, and changes one in place, like inline
+ * caches of JITs. A decoder's knowledge of the unchanged functions stays
+ * valid.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 #define REGION ((size_t)1 << 20)
 #define SLOT 64u
-#define FIRST (4 * SLOT) /* below it is code that changes in place */
+#define FIRST (4 * SLOT) /* code below changes in place */
 
 typedef unsigned (*function)(unsigned);
 
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
 		x = run_stable(x);
 		CHECK(make(region, (unsigned)i)(x) == x + 3 * (unsigned)i);
 		CHECK(make(region + slot, (unsigned)i)(x) == x + 3 * (unsigned)i);
-		/* What was made before is still there. */
+		/* Earlier functions still exist. */
 		for (unsigned back = 1; back < 16 && FIRST + back * SLOT <= slot; back++)
 			x = ((function)(uintptr_t)(region + slot - back * SLOT))(x);
 	}

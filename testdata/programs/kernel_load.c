@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * kernel_load KIND RATE SECONDS REPORT: causes events of the kernel, so many a second and as many in all, and writes what it did
- * into the file REPORT. KIND:
+ * kernel_load KIND RATE SECONDS REPORT: causes events of the kernel, RATE per second for SECONDS, and writes the number
+ * to the file REPORT. KIND:
  *   syscalls   system calls, by one thread
  *   switches   switches from one thread to another, on one CPU
  *   processes  processes that end at once
@@ -20,9 +20,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PAUSE 500000 /* nanoseconds between looks at the clock */
+#define PAUSE 500000 /* nanoseconds between readings of the clock */
 
-static int there, back; /* what switches are made with */
+static int there, back; /* descriptors for forcing switches */
 
 static double now(void)
 {
@@ -97,14 +97,14 @@ static const struct kind {
 	const char *name;
 	void (*start)(void);
 	void (*make)(void);
-	unsigned events; /* of each */
+	unsigned events; /* events per call */
 } kinds[] = {
 	{"syscalls", NULL, make_syscall, 1},
 	{"switches", start_switches, make_switch, 2},
 	{"processes", NULL, make_process, 1},
 };
 
-/* Each pause makes one system call and one switch, too, which are reported. */
+/* Each pause also makes a reported system call and a switch. */
 static unsigned long long run(const struct kind *kind, double rate, double seconds)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE};

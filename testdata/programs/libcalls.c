@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A plugin that logs its calls with those of the program that loads it. */
+/* A plugin whose calls appear in the log of the host program. */
 
 static int (*volatile callback)(int);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Sets the wall clock of the program that it is loaded into (LD_PRELOAD), and of no other: it is ahead of the machine's by as many
-// seconds as the file that PTL_TEST_CLOCK names has at the moment.
+// Shifts the wall clock of a single program (LD_PRELOAD): the file in PTL_TEST_CLOCK has the current number of seconds
+// by which the program's clock is ahead of the machine's clock.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/syscall.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A module with a provider: registered when the module is loaded, unregistered before it goes away. */
+/* A module with a provider: registered on loading, unregistered before unloading. */
 #include <ptl/provider.h>
 
 void events_work(unsigned number);

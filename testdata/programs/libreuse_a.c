@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The first of two libraries of the same size that take the same address, one after the other. */
+/* First of two libraries of equal size that use the same address in turn. */
 int reuse(int x);
 
 static int helper(int x)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The second of two libraries of the same size that take the same address, one after the other. */
+/* Second of two libraries of equal size that use the same address in turn. */
 int reuse(int x);
 
 static int helper(int x)

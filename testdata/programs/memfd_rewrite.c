@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The hardest thing a JIT does: code that has run is rewritten through a second, writable mapping
- * of the same memory, so that nothing happens at the address where it is executed; and a shared
- * file mapping that is changed with pwrite. Between writing and running, a jump across pages makes
- * the processor look again.
+ * The hardest case of a JIT: executed code is rewritten through a second, writable mapping of the
+ * same memory, so that nothing happens at the executed address; and a shared file mapping is changed
+ * with pwrite. Between writing and running, a jump across pages makes the processor read the code
+ * again.
  */
 #include <stdint.h>
 #include <string.h>
@@ -42,8 +42,8 @@ int main(void)
 			CHECK(pwrite(fd, code, sizeof(code), 0) == (ssize_t)sizeof(code));
 		}
 		/*
-		 * A fresh mapping each time: that is how such JITs make sure the new bytes are
-		 * seen.
+		 * A new mapping each time, as such JITs do to make the new bytes
+		 * visible.
 		 */
 		execute = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
 		CHECK(execute != MAP_FAILED);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Functions that the source calls by the same name, and such that have names of several parts. */
+/* Functions with the same name in the source, and functions with names of several parts. */
 #include "check.h"
 
 #define NOINLINE __attribute__((noinline, noclone))

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What rules are for: a program with a plugin loader of its own. It decodes plugins of private_format.h into
- * memory at addresses that it chooses and relocates them there, so that no tool knows of them.
+ * The use case of rules: a program with its own plugin loader. The loader decodes plugins of private_format.h into
+ * memory at addresses of its choice and relocates the plugins there, so no tool knows them.
  *
  *     plugin_host           reports its plugins with a provider, "Plugin-Loader"
- *     plugin_host silent    tells nobody
+ *     plugin_host silent    reports nothing
  *
- * The first plugin is there before the provider is, so that no recorder sees it in either case. The second one is
- * unloaded, and the third one takes its address.
+ * The first plugin is loaded before the provider exists, so no recorder sees it in either case. The second is
+ * unloaded, and the third takes its address.
  */
 #include <ptl/provider.h>
 

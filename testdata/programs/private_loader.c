@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs plugins that no ELF loader knows: it reads the private format of private_format.h, maps each
- * section with its own protection, relocates, and calls in. One plugin's sections are mapped from
- * the file and then relocated in place (so memory differs from the file); the other's are decoded
- * into anonymous memory. Plugins are unloaded and loaded again, elsewhere and at the same place.
- * The .plugin files lie beside the program.
+ * Runs plugins outside of any ELF loader: reads the format of private_format.h, maps each section with its own
+ * protection, relocates, and calls the entry. The sections of one plugin are mapped from the file and then
+ * relocated in place (so memory differs from the file); the sections of the other are decoded into anonymous
+ * memory. Plugins are unloaded and loaded again, at other places and at the same place. The .plugin files lie
+ * beside the program.
  */
 #include "private_loading.h"
 
@@ -48,7 +48,7 @@ int main(void)
 	int sum = 0;
 
 	for (int round = 0; round < 6; round++) {
-		/* Both at once, then one after the other at one address. */
+		/* both plugins at once, then in turn at one address */
 		load(&plugin[0], names[0], NULL);
 		load(&plugin[1], names[1], NULL);
 		for (int i = 0; i < 10; i++)

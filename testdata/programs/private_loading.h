@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How plugins of private_format.h are loaded, and what they call in their host: where their memory is, and what it is
- * made of, is each loader's own.
+ * Loading plugins of private_format.h, and the plugins' calls into the host. Each loader chooses kind and place of the
+ * memory.
  */
 #ifndef TESTDATA_PROGRAMS_PRIVATE_LOADING_H
 #define TESTDATA_PROGRAMS_PRIVATE_LOADING_H
@@ -58,7 +58,7 @@ static uint64_t pages_of(uint64_t size)
 	return (size + PAGE - 1) & ~(PAGE - 1);
 }
 
-/* Into memory that can be written. */
+/* Decodes a section into writable memory. */
 static void decode_section(const struct plugin *plugin, const struct private_section *section)
 {
 	uint8_t *at = plugin->base + section->memory_offset;
@@ -120,7 +120,7 @@ static void find(struct plugin *plugin, const char *name)
 	CHECK(snprintf(plugin->path, sizeof(plugin->path), "%s/%s.plugin", self, name) < (int)sizeof(plugin->path));
 }
 
-/* Opens its file, and reads all that is known before its memory is there. */
+/* Opens the plugin's file, and reads all data available before its memory exists. */
 static void open_plugin(struct plugin *plugin, const char *name)
 {
 	find(plugin, name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * probes N: hits probes, noted as sys/sdt.h notes them, N times each: `step` with arguments in a register, in memory and as a constant,
- * and a text; `watched`, only while its semaphore says that somebody looks; `step` at a second place; and `done` once. Prints how often
- * the semaphore said so.
+ * probes N: hits each probe N times. The probes have notes of sys/sdt.h: `step` with arguments in a register, in memory
+ * and as a constant, and a text; `watched`, only while its semaphore is set; `step` at a second place; and `done` once.
+ * Prints how often the semaphore was set.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
 	const char *text = "some words";
 	int watched = 0;
 
-	/* Not known to the compiler, which would make another function of step. */
+	/* hides the value from the compiler, which would clone step */
 	__asm__ volatile("" : "+r"(text));
 
 	for (int i = 0; i < count; i++) {

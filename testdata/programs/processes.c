@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every way to start a program: vfork and exec, posix_spawn, system, an exec that fails first, a
- * chain of execs in one process, `#!` scripts (with an argument for the interpreter, and a script
- * whose interpreter is a script), fexecve, and exec from a thread that is not the first while
- * others run. Called with arguments, it plays the started program: `processes step N` executes
- * itself N times more, `processes report ...` prints its arguments.
+ * All ways to start a program: vfork and exec, posix_spawn, system, an exec that fails first, a chain of execs
+ * in one process, `#!` scripts (with an argument for the interpreter, and with a script as interpreter),
+ * fexecve, and exec from a thread other than the first while other threads run. With arguments, it plays the
+ * started program: `processes step N` executes itself N times more, `processes report ...` prints its
+ * arguments.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +40,7 @@ static void by_vfork(void)
 	CHECK(wait_for(pid) == 0);
 	pid = vfork();
 	if (pid == 0)
-		_exit(5); /* without exec */
+		_exit(5); /* ends without exec */
 	CHECK(wait_for(pid) == 5);
 }
 
@@ -128,7 +128,7 @@ static void by_scripts(void)
 	CHECK(run_script("plain") == 3);
 	write_script("argument", "#! /bin/sh -e\nfalse\nexit 0\n");
 	CHECK(run_script("argument") == 1);
-	/* The first line of a script has no room for a long path, nor for one with blanks. */
+	/* A script's first line has no room for a long path or a path with blanks. */
 	snprintf(text, sizeof(text), "%s/program", folder);
 	CHECK(symlink(self, text) == 0);
 	snprintf(text, sizeof(text), "#!%s/program report from script\n", folder);
@@ -142,7 +142,7 @@ static void by_scripts(void)
 	CHECK(system(text) == 0);
 }
 
-static volatile int stop; /* never set, so that the loop has a branch whose direction the packets tell */
+static volatile int stop; /* never set: makes a branch whose direction the packets report */
 
 static void *spin(void *argument)
 {
@@ -150,8 +150,8 @@ static void *spin(void *argument)
 
 	do {
 		/*
-		 * Two blocks a turn: a thread that dies in a block that follows itself could be one
-		 * turn further.
+		 * Two blocks per turn: for a block that follows itself, the number of turns before the death is
+		 * uncertain.
 		 */
 		if (++*count & 1)
 			++*count;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Writes events as the words on its command line say, one after the other:
+// Writes events. The words on the command line are carried out in order:
 //
 //   count=N       N numbered events, at level Informational with keyword 1
-//   threads=T,N   T threads, each of which writes N numbered events
-//   levels        an event at each level, and one for each of three keywords
-//   own=TIME      an event with a time of its own
+//   threads=T,N   T threads that write N numbered events each
+//   levels        an event at each level, and an event for each of three keywords
+//   own=TIME      an event with the time TIME
 //   fork=N        a child that writes N events and ends
-//   spawn=WORD    runs itself with WORD, as a child, and waits for it
-//   exec=WORD     runs itself with WORD, in this process
+//   spawn=WORD    runs this program with WORD as a child, and waits for the child
+//   exec=WORD     executes this program with WORD, without a new process
 //   line          waits for a line of standard input
 //   say=TEXT      prints TEXT
 //   group=GUID    both providers are members of this group, before anything else
-//   redefine=NAME defines an event at run time, with one field of this name, and writes it
-//   abort, kill   dies
+//   redefine=NAME defines an event at run time, with a field of this name, and writes the event
+//   abort, kill   ends by SIGABRT or SIGKILL
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -162,7 +162,7 @@ static int act(const char *program, const char *word)
 	return 0;
 }
 
-/* The GUID as 16 bytes in hexadecimal, in the order in which they are in memory. */
+/* Joins a group. digits: the GUID's 16 bytes in hexadecimal, in the order of memory. */
 static int join(const char *digits)
 {
 	struct ptl_guid group;

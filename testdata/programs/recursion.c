@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls that do not pair with returns as a 64-entry return stack expects: recursion far deeper than
- * 64, mutual recursion, longjmp over many frames, tail calls in a ring, returns that go elsewhere
- * (pushed address), a call whose return address is popped (as a thunk does), and a retpoline.
+ * Calls and returns that do not pair on a 64-entry return stack: recursion far deeper than 64, mutual recursion,
+ * longjmp over many frames, tail calls in a ring, returns to another place (pushed address), a call with a popped
+ * return address (as in a thunk), and a retpoline.
  */
 #include <setjmp.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@ __attribute__((noipa)) static unsigned descend(unsigned n)
 {
 	const unsigned sum = n ? descend(n - 1) + n : 0;
 
-	/* Else the compiler makes a loop of it. */
+	/* prevents a loop in place of the recursion */
 	__asm__ volatile("" ::: "memory");
 	return sum;
 }
@@ -91,7 +91,7 @@ __attribute__((noipa)) static unsigned push_and_return(unsigned x)
 	return x;
 }
 
-/* The callee drops its return address and goes to the caller's caller by a jump. */
+/* The callee drops its return address and jumps to the caller's caller. */
 __attribute__((noipa)) static unsigned drop_return(unsigned x)
 {
 	__asm__ volatile("lea -128(%%rsp), %%rsp\n\t"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * String instructions with a repeat prefix: movs, stos, lods, cmps, scas, of every size, with a
- * count of zero, of one and of many, up and down, ended early by a difference; interrupted by timer
- * signals, and by a fault half way that the handler repairs.
+ * String instructions with a repeat prefix: movs, stos, lods, cmps, scas of every size, with counts zero, one and many,
+ * up and down, ended early by a difference; interrupted by timer signals, and by a fault half way that the handler
+ * repairs.
  */
 #include <signal.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A thread and a child of a program that has no descriptor left ("descriptors"), or whose root has nothing in it (a folder). */
+/* Starts a thread and a child without any free descriptor ("descriptors"), or with an empty root folder (a folder). */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>

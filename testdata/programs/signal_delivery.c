@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How signals arrive: system calls that are interrupted or restarted, waiting for signals, timers and storms of them, masks and
- * alternate stacks, cancellation of threads, handlers that leave by siglongjmp or setcontext. Every test has one result.
+ * Delivery of signals: interrupted and restarted system calls, waiting for signals, timers, storms of signals, masks,
+ * alternate stacks, cancellation of threads, handlers left by siglongjmp or setcontext. Every test has one result.
  */
 #include <errno.h>
 #include <poll.h>
@@ -78,7 +78,7 @@ static void *write_later(void *end)
 	return NULL;
 }
 
-/* SA_RESTART: read goes on by itself after each of many signals. */
+/* SA_RESTART: read continues by itself after each of many signals. */
 static void restarted(void)
 {
 	pthread_t thread;
@@ -98,7 +98,7 @@ static void restarted(void)
 	CHECK(pthread_join(thread, NULL) == 0 && count > 3);
 }
 
-/* A signal without handler interrupts nothing, and a stopped process goes on where it was. */
+/* A signal without handler interrupts nothing, and a stopped process continues at the same place. */
 static void ignored(void)
 {
 	struct timespec time = {.tv_nsec = 50000000};
@@ -190,7 +190,7 @@ static void *kill_often(void *thread)
 	return NULL;
 }
 
-/* The signal comes between the check and the wait in many of these rounds: sigsuspend must not miss it. */
+/* In many rounds the signal comes between the check and the wait: sigsuspend must not miss the signal. */
 static void suspended(void)
 {
 	pthread_t thread, self = pthread_self();
@@ -246,7 +246,7 @@ static void storm(void)
 	CHECK(value == expected);
 }
 
-/* In a loop of one instruction, of two, and in calls and returns, the signal comes through. */
+/* A signal reaches loops of one and two instructions, and loops of calls and returns. */
 static void tight_loops(void)
 {
 	install_action(SIGALRM, note, 0);
@@ -280,7 +280,7 @@ static void endless(void)
 	CHECK(count == 30);
 }
 
-/* A handler's own mask, SA_NODEFER, SA_RESETHAND, and a mask that the handler changes in the context. */
+/* A handler's mask, SA_NODEFER, SA_RESETHAND, and a mask changed by the handler in the context. */
 static void mask_in_handler(int number, siginfo_t *info, void *context_)
 {
 	ucontext_t *context = context_;
@@ -450,7 +450,7 @@ static void left_by_setcontext(void)
 	CHECK(count == 20);
 }
 
-/* Children of fork begin with the mask of their parent, in the midst of signals. */
+/* Children of fork start with their parent's mask, amid many signals. */
 static void forks_in_storm(void)
 {
 	sigset_t mask;
@@ -471,7 +471,7 @@ static void forks_in_storm(void)
 	CHECK(count > 0);
 }
 
-/* A signal that ends a child does so before, in and behind execve. */
+/* A deadly signal reaches a child before, during and after execve. */
 static void ended_around_exec(void)
 {
 	int status;
@@ -490,7 +490,7 @@ static void ended_around_exec(void)
 	}
 }
 
-/* Who ignores SIGSEGV may write code, and lets its children ignore it. */
+/* A process that ignores SIGSEGV may write code, and its children inherit the ignored signal. */
 static void ignored_faults(void)
 {
 	uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

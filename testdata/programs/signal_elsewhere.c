@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Handlers of signals that change where the program goes on: behind the instruction, or in another function. */
+/* Signal handlers that continue the program elsewhere: behind the instruction, or in another function. */
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ __attribute__((noinline)) static void work(void)
 		count += i;
 }
 
-/* Is entered in place of the invalid instruction, and returns behind it. */
+/* Runs in place of the invalid instruction, and returns behind it. */
 __attribute__((noinline)) static void stand_in(void)
 {
 	work();
@@ -34,7 +34,7 @@ static void on_invalid(int number, siginfo_t *info, void *context)
 		registers[REG_RIP] = (greg_t)behind;
 		return;
 	}
-	/* As a call would, below the red zone of who was interrupted. */
+	/* as a call does, below the red zone of the interrupted function */
 	registers[REG_RSP] -= 256 + 8;
 	memcpy((void *)(uintptr_t)registers[REG_RSP], &behind, sizeof(behind));
 	registers[REG_RIP] = (greg_t)(uintptr_t)stand_in;
@@ -46,7 +46,7 @@ __attribute__((noinline)) static void probe(void)
 	work();
 }
 
-/* Its stack is as the compiler left it: stand_in has returned to a stack that is 256 bytes lower. */
+/* Restores the stack pointer: stand_in has returned to a stack 256 bytes lower. */
 __attribute__((noinline)) static void probe_by_call(void)
 {
 	__asm__ volatile("ud2\n\tadd $256, %%rsp" ::

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Interval timers that interrupt tight loops: a loop of one block, a loop of calls and returns, a
- * loop that the handler leaves with siglongjmp, and blocking calls (restarted and not).
+ * Interval timers that interrupt tight loops: a loop of one block, a loop of calls and returns, a loop left by the
+ * handler's siglongjmp, and blocking calls (restarted and not).
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -35,7 +35,7 @@ static void install(void (*handler)(int), int flags)
 	CHECK(sigaction(SIGALRM, &action, NULL) == 0);
 }
 
-/* repeat 0: once. */
+/* Starts the timer. repeat 0: a single signal. */
 static void timer(unsigned microseconds, int repeat)
 {
 	struct itimerval value = {.it_value.tv_usec = (suseconds_t)microseconds};
@@ -86,12 +86,12 @@ static void blocking_read(void)
 	CHECK(pipe(ends) == 0);
 	install(tick, 0);
 	ticks = 0;
-	/* Again and again: the first may come before the read. */
+	/* repeatedly, as the first signal may come before the read */
 	timer(3000, 1);
 	errno = 0;
 	CHECK(read(ends[0], &byte, 1) == -1 && errno == EINTR && ticks >= 1);
 
-	/* Restarted: the byte arrives from a child after the signal. */
+	/* restarted: the byte arrives from a child after the signal */
 	install(tick, SA_RESTART);
 	if (fork() == 0) {
 		usleep(20000);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Signal handlers: nested ones, siglongjmp out of one and out of two at once, one on an alternate
- * stack, one that sees its own signal again (SA_NODEFER), pending ones that arrive together when
- * unblocked, and one sent to a thread.
+ * Signal handlers: nested handlers, siglongjmp out of one and of two handlers, a handler on an alternate stack, a
+ * handler that gets its own signal again (SA_NODEFER), pending signals that arrive together after unblocking, and a
+ * signal to a thread.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -53,7 +53,7 @@ static void jump(int signal)
 static void jump_from_two(int signal)
 {
 	count[signal]++;
-	raise(SIGURG); /* its handler jumps over this one */
+	raise(SIGURG); /* the handler of SIGURG jumps over this handler */
 }
 
 static char alternate[65536];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Programs of many small tests. Each test runs in a child process, so that a failure hides no other test. The output is one line a
- * test: its name and how its process ended. An argument names one test, which then runs in the process itself.
+ * Programs of many small tests. Each test runs in a child process, so a failure hides no other test. The output has a
+ * line per test: its name and the end of its process. An argument selects one test, which runs in the process itself.
  */
 #ifndef TESTDATA_PROGRAMS_SUBTESTS_H
 #define TESTDATA_PROGRAMS_SUBTESTS_H

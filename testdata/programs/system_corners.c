@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What programs ask of the system that a recorder could break: descriptors that are all closed, /proc/self, limits, filters of system
- * calls, segment bases, every way to make threads and processes, robust locks, memory wherever the program wants it.
+ * Requests to the system that a recorder could break: all descriptors closed, /proc/self, limits, filters of system
+ * calls, segment bases, all ways to make threads and processes, robust locks, memory at any requested place.
  */
 #include <elf.h>
 #include <errno.h>
@@ -47,7 +47,7 @@ static void close_all(void)
 
 	for (int i = 3; i < 4096; i++)
 		close(i);
-	CHECK(open("/dev/null", O_RDONLY) == 3); /* the lowest one is free */
+	CHECK(open("/dev/null", O_RDONLY) == 3); /* the lowest descriptor is free */
 	syscall(SYS_close_range, 3, ~0u, 0);
 	CHECK(pipe(fds) == 0 && fds[0] == 3 && fds[1] == 4);
 	child = fork();
@@ -75,7 +75,7 @@ static void own_names(void)
 	CHECK(getauxval(AT_PAGESZ) == 4096 && getauxval(AT_UID) == getuid());
 }
 
-/* The maps have the program's text with the protection that it has, and the stack. */
+/* The maps show the program's text with its protection, and the stack. */
 static void own_maps(void)
 {
 	FILE *file = fopen("/proc/self/maps", "r");
@@ -135,7 +135,7 @@ static void filter(void)
 	CHECK(getpid() > 0 && sum == 4999950000u);
 }
 
-/* After this, no memory may be mapped that is writable and executable; a program that is executed inherits the filter. */
+/* After this, memory cannot be mapped writable and executable; executed programs inherit the filter. */
 static void no_new_code(void)
 {
 	const uint32_t both = PROT_WRITE | PROT_EXEC;
@@ -240,7 +240,7 @@ static void *meet(void *number)
 	return add_one(number);
 }
 
-/* All of them at the same time. */
+/* Runs all threads at the same time. */
 static void threads_at_once(void)
 {
 	static pthread_t threads[300];
@@ -294,7 +294,7 @@ static void by_vfork(void)
 		pid_t pid = vfork();
 
 		if (!pid) {
-			seen = i + 1; /* the memory is the parent's */
+			seen = i + 1; /* writes to the parent's memory */
 			if (i % 2)
 				_exit(i);
 			execl(self, self, "exit", "77", NULL);
@@ -380,7 +380,7 @@ static void fork_while_threads_work(void)
 		CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
-/* exit_group while other threads run and wait. */
+/* Calls exit_group while other threads run and wait. */
 static void exit_among_threads(void)
 {
 	for (int i = 0; i < 20; i++) {
@@ -452,7 +452,7 @@ static void futexes(void)
 	CHECK(syscall(SYS_futex, &word, FUTEX_WAKE, 1) == 0);
 }
 
-/* Memory at 1,000 places all over the address space, as the program says. */
+/* Maps memory at 1,000 fixed places all over the address space. */
 static void fixed_everywhere(void)
 {
 	int failed = 0;
@@ -494,7 +494,7 @@ static void clocks(void)
 	CHECK(sched_getcpu() >= 0);
 }
 
-/* Registers that a system call leaves as they are, and those that it changes: rcx and r11. */
+/* Registers kept by a system call, and registers changed by it: rcx and r11. */
 static void call_registers(void)
 {
 	uint64_t next, rcx, flags, r10;
@@ -520,7 +520,7 @@ __attribute__((noinline)) static void stop_here(uintptr_t *next)
 	__asm__ volatile("lea 1f(%%rip), %%rax\n\tmov %%rax, (%0)\n\tint3\n1:" ::"r"(next) : "rax", "memory");
 }
 
-/* A debugger sees its child where the child is. */
+/* A debugger sees the child's real registers and code. */
 static void traced_child(void)
 {
 	static uintptr_t next;
@@ -542,7 +542,7 @@ static void traced_child(void)
 	CHECK(ptrace(PTRACE_CONT, child, NULL, NULL) == 0 && wait_for(child) == 4);
 }
 
-/* A child of vfork asks for a debugger, in its parent's memory. The parent's call of usleep is in a trace of both. */
+/* A vfork child asks for a debugger, in its parent's memory. Traces of both contain the parent's call of usleep. */
 static void traced_vfork_child(void)
 {
 	int status;

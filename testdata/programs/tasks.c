@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tasks WORK [CHILDREN]: computes, as do so many forked children, and then waits until its standard input ends. What each
- * executes depends on these numbers alone, and it has no other code than its own.
+ * tasks WORK [CHILDREN]: computes in the process and in forked children, then waits for the end of standard input. The
+ * executed code depends only on these numbers, and is all the program's own.
  */
 #include <stdlib.h>
 #include <sys/wait.h>

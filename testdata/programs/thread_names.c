@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Threads that get their names in every way there is; one starts with its creator's. */
+/* Threads named in all possible ways; one thread starts with its creator's name. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/prctl.h>

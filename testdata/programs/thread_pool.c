@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A thread pool whose workers are cancelled, with cleanup handlers, and joined: at
- * pthread_testcancel, while they wait on a condition, and asynchronously while they compute.
- * Threads come and go, so that thread ids, stacks and thread-local storage are used again.
+ * A thread pool. Workers with cleanup handlers are cancelled and joined: at pthread_testcancel, while waiting on a
+ * condition, and asynchronously while computing. Threads start and end continuously, so thread ids, stacks and
+ * thread-local storage are reused.
  *
- * The C library cancels a thread that waits or computes by a signal, and unwinds from its handler
- * with aligned vector instructions: a handler's stack has to be aligned as the kernel aligns it.
+ * The C library cancels a waiting or computing thread by a signal, and unwinds from the signal handler with aligned
+ * vector instructions: a handler's stack must have the kernel's alignment.
  */
 #include <pthread.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads that do different work at the same time, start threads of their own, hand a token around,
- * die by pthread_exit, and are still running when main leaves with exit().
+ * Threads with different work at the same time. Threads start other threads, pass a token around, end by pthread_exit,
+ * and still run when main leaves by exit().
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -90,7 +90,7 @@ static void *pass_token(void *argument)
 	return NULL;
 }
 
-static volatile int stop; /* never set, so that the loop has a branch whose direction the packets tell */
+static volatile int stop; /* never set: makes a branch whose direction the packets report */
 
 static void *forever(void *argument)
 {
@@ -98,8 +98,8 @@ static void *forever(void *argument)
 
 	do {
 		/*
-		 * Two blocks a turn: a thread that dies in a block that follows itself could be one
-		 * turn further.
+		 * Two blocks per turn: for a block that follows itself, the number of turns before the death is
+		 * uncertain.
 		 */
 		if (++*count & 1)
 			++*count;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reading clocks: through the C library (vdso, where there is one), by system call, and through the
- * three entries of the vsyscall page if this kernel still has the page. `time_calls page` calls the page alone, and executes the same in
- * each run.
+ * Reads clocks: through the C library (vdso, if present), by system call, and through the three entries of the
+ * vsyscall page if this kernel has the page. `time_calls page` only calls the page, and executes identically in each
+ * run.
  */
 #include <stdint.h>
 #include <string.h>
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 		CHECK(b.tv_sec > a.tv_sec || (b.tv_sec == a.tv_sec && b.tv_nsec >= a.tv_nsec));
 		CHECK(gettimeofday(&v, NULL) == 0);
 		t = time(NULL);
-		/* time() may lag by a tick of the kernel's clock, also over the end of a second. */
+		/* time() may lag by a tick of the kernel's clock, even across a second. */
 		CHECK(t + 1 >= v.tv_sec);
 		if (has_vsyscall())
 			CHECK(((time_t(*)(time_t *))(uintptr_t)VSYSCALL_TIME)(NULL) + 1 >= v.tv_sec);

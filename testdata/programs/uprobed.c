@@ -17,7 +17,7 @@ int probed(int x);
 int across(int x);
 int across_second(int x);
 
-/* across begins one byte before the end of a page. */
+/* `across` begins a byte before the end of a page. */
 __asm__(".text\n"
 	".balign 4096\n"
 	".globl probed\n"

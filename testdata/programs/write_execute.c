@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Code that is written without the right to execute it, and executed without the right to write: W^X, as JIT compilers do. */
+/* Code that is written while not executable, and executed while not writable: W^X, as JIT compilers do. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>

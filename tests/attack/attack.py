@@ -1,26 +1,26 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Attacks ptl-dump and ptl-relog with damaged files and with small files that become much.
+"""Attacks ptl-dump and ptl-relog with damaged files and with small files that expand to much data.
 
     make attack SECONDS=N
 
-builds both with sanitizers and runs this. Each case is a file made from a seed alone, and some commands that read it. The
-law that a case is held against:
+builds both with sanitizers and runs this program. A case is a file, made from a seed alone, and some commands that read the file. These
+laws must hold:
 
-  - an input that is damaged is called damaged: exit status 3 and a message; one that is not is not (judge.py says which)
-  - where any command says so, ptl-dump info --check does
-  - what ptl-relog writes with exit status 0 is sound, or its input was damaged inside of a buffer whose checksums are right,
-    which ptl-relog copies and --check finds; that is so for inputs of other formats, too
-  - a file ends as well by standard input, by a pipe, and with --follow when nobody writes it any more
-  - what an export writes is of its format, which exports.py reads
-  - nothing crashes, hangs, leaks, or takes more time and memory than law.py states for the size of the file
+  - a command reports a damaged input (judge.py tells which are) by exit status 3 and a message, and no undamaged input
+  - if any command reports damage, ptl-dump info --check does, too
+  - an output that ptl-relog writes with exit status 0 is sound, or its input was damaged inside a buffer with correct checksums,
+    which ptl-relog copies and --check finds; also for inputs of other formats
+  - commands end for a file by name, by standard input, by a pipe, and with --follow if the file has no writer
+  - exports.py can read the output of each export
+  - no command crashes, hangs, leaks, or exceeds the time and memory that law.py states for the size of the file
 
-A case that breaks it is reported with what repeats it, and its files are kept. In the environment:
+A case that breaks a law is reported with the command that repeats the case, and its files are kept. In the environment:
 
-    PTL_ATTACK_FIRST=SEED     the seed of the first case, those behind it count up; at random by default
-    PTL_ATTACK_CASES=N        as many cases instead of SECONDS
-    PTL_ATTACK_JOBS=N         N cases at a time; by default one for each CPU
-    PTL_ATTACK_KEEP=FOLDER    where files of broken laws go
+    PTL_ATTACK_FIRST=SEED     seed of the first case, counted up for further cases; random by default
+    PTL_ATTACK_CASES=N        number of cases, instead of SECONDS
+    PTL_ATTACK_JOBS=N         number of parallel cases; by default one per CPU
+    PTL_ATTACK_KEEP=FOLDER    folder for files of broken laws
 """
 import glob
 import multiprocessing
@@ -47,14 +47,14 @@ import samples  # noqa: E402
 import structure  # noqa: E402
 
 TOOLS = os.environ["PTL_TEST_TOOLS"]
-BROKEN_MAX = 5  # then it ends
-BOMB_SHARE = 40  # one case of so many is a bomb, and the first of them go through all of them
+BROKEN_MAX = 5  # broken laws after which the attack ends
+BOMB_SHARE = 40  # one of BOMB_SHARE cases is a bomb; the first bomb cases cover every bomb
 RULES = """provider 11112222-3333-4444-5555-666677778888 as work;
 on work id 7 { drop; }
 on work id 8 { image load { base = 0x700000; size = 4096; path = "plugin"; } }
 image process "a" { path = "plugin"; base = 0x600000; size = 4096; load = start; }
 """
-# Commands of ptl-dump with options of which some are taken; of those with a bar between them, one.
+# Commands of ptl-dump with options: a case takes some of the options, and one of the words with a bar between them.
 DUMP = {
     "info": ["--json", "--ignore-index"],
     "processes": ["--threads", "--json", "--time ..1ms", "--ignore-index", "--pid 101"],
@@ -76,9 +76,9 @@ DUMP = {
     "graph": ["--json", "--depth 3", "--jobs 1", "--ignore-index"],
     **exports.DUMP,
 }
-# What stands before the trace, one of each list: some code, and the same trace again, to which it is equal.
+# Arguments before the trace, one of each list: some code, and an equal trace.
 OPERANDS = {"annotate": [["0x0..0xffffffffffff"]], "diff": [["in.ptl"]], "latency": [["*"]], "graph": [["*"]], **exports.OPERANDS}
-# Statuses that some commands may have besides: what is asked for did not run, or the flow has no times.
+# Further statuses of some commands: a requested thread did not run, or the flow has no times.
 MORE = {"verify": (1,), "lint": (1,), "annotate": (2,), "latency": (2,), "graph": (2,), "timeline": (2,)}
 SELECTIONS = {"--pid", "--tid", "--where", "--image", "--provider", "--event", "--time", "--last", "--source"}
 RELOG = ["", "--recompress 3", "--recompress 0", "--time ..500us", "--time 1us..2us", "--pid 101", "--tid 102", "--process a",
@@ -93,7 +93,7 @@ def settings():
 
 
 def seeds(folder):
-    """What is to be damaged, all of it small: (sound traces, other inputs of ptl-relog)."""
+    """Returns small files to damage: (sound traces, other inputs of ptl-relog)."""
     made, others, texts = [], {"packets": []}, os.path.join(TESTS, "golden", "samples")
     for name in sorted(glob.glob(os.path.join(texts, "*.pt.txt"))):
         out = os.path.join(folder, os.path.basename(name)[:-len(".txt")])
@@ -104,17 +104,17 @@ def seeds(folder):
         out = os.path.join(folder, os.path.basename(name)[:-len("sample")] + "ptl")
         subprocess.run([os.path.join(TOOLS, "make_sample"), name, out], cwd=folder, check=True)
         with open(out, "rb") as file:
-            # The file's own id is random; of the same seed the same file is to be made.
+            # The file's id is random, but the same seed must make the same file.
             made.append(with_id(file.read(), samples.GUID))
     made += recorded(folder)
-    # Those of which a second reader takes the time of a case are left out.
+    # Files that take the second reader too long are left out.
     made += [data for _, data in samples.good() if len(data) < 100000]
     for name in ("perf_data", "etl", "event_header_file"):
         others[name] = list(foreign.corpus(TESTS, name))
     return made, others
 
 
-# A program of few packets, with what debug information has: functions, inlined calls, types and lines.
+# A program with few packets and with all kinds of debug information: functions, inlined calls, types and lines.
 PROGRAM = """static int square(int x) { return x * x; }
 static inline __attribute__((always_inline)) int sum(int x) { int s = 0; for (int i = 0; i < x; i++) s += square(i); return s; }
 void _start(void) { volatile int r = sum(5) + sum(3); (void)r; __asm__ volatile("mov $60, %eax; xor %edi, %edi; syscall"); }
@@ -122,7 +122,7 @@ void _start(void) { volatile int r = sum(5) + sum(3); (void)r; __asm__ volatile(
 
 
 def recorded(folder):
-    """Traces of a program whose ELF file and DWARF are in the trace. Each recording differs from the last."""
+    """Returns traces of a program, with the program's ELF file and DWARF. Each recording differs from the last."""
     source, program, traces = os.path.join(folder, "program.c"), os.path.join(folder, "program"), []
     with open(source, "w", encoding="ascii") as file:
         file.write(PROGRAM)
@@ -144,7 +144,7 @@ def with_id(data, guid):
 
 
 class Case:
-    """One file and what is done with it. Laws that are broken are reported to say()."""
+    """A file and the commands for the file. say() gets broken laws."""
 
     def __init__(self, seed, folder, traces, others, bomb=None):
         self.random, self.folder, self.traces, self.others = random.Random(seed), folder, traces, others
@@ -158,7 +158,7 @@ class Case:
             file.write(data)
 
     def run(self, statuses, *command):
-        """The finished run, or None if it broke a law."""
+        """Returns the finished run, or None after a broken law."""
         return self.run_from(None, None, statuses, *command)
 
     def run_from(self, source, way, statuses, *command):
@@ -210,11 +210,11 @@ class Case:
     def dump(self, name, checked, verdict):
         options = [word for option in self.random.sample(DUMP[name], self.random.choice((0, 1, 1, 2)))
                    for word in self.random.choice(option.split("|")).split()]
-        # Selections may name what is not in the trace, and engines may differ about it.
+        # Selections may name ids missing in the trace, and engines may differ.
         statuses = (0, 2, 3) if SELECTIONS & set(options) else (0, 3)
         statuses = (3,) if verdict == judge.REFUSED else statuses + MORE.get(name, ())
         operands = self.random.choice(OPERANDS.get(name, [[]]))
-        # A second trace, which is the same again, stands behind the others.
+        # A second, equal trace stands behind the other words.
         more = ["in.ptl"] if "in.ptl" in options else []
         options = [word for word in options if word != "in.ptl"]
         done = self.run(statuses, law.DUMP, name, *options, *operands, "in.ptl", *more)
@@ -227,7 +227,7 @@ class Case:
             self.again("in.ptl", done, law.DUMP, name, *options, *operands, "-")
 
     def judge_export(self, name, done):
-        """An output that is there is of its format, damaged as the trace may be. Of a bomb it may be long."""
+        """Checks that an output has its format, even for a damaged trace. A bomb's output may be long."""
         if not done or done.status not in (0, 3) or not (name in exports.READERS or name in exports.FOLDER_READERS):
             return
         if done.status == 3 and (not done.output or name in exports.FOLDER_READERS):
@@ -238,7 +238,7 @@ class Case:
                 self.say(f"an output that is not of its format: {what}", done)
 
     def again(self, source, done, *command):
-        """The same by standard input ends as by the name of the file."""
+        """Checks that a command ends equally for standard input and for the file's name."""
         way = self.random.choice(("file", "pipe"))
         other = self.run_from(source, way, (0, 1, 2, 3), *command)
         if other and other.status != done.status and not ("--follow" in command and is_late(done, other)):
@@ -256,8 +256,8 @@ class Case:
     def relog_into(self, options, checked, verdict, check):
         for name in glob.glob(self.path("out*")):
             os.remove(name)
-        # What is asked for may not be in the trace, or does not fit a damaged one.
-        # Of a bomb there may be more to remember than --memory-limit allows.
+        # A requested id may be missing, or may not fit a damaged trace.
+        # A bomb may need more memory than --memory-limit allows.
         statuses = (0, 2, 3) + ((1,) if check else ()) + ((4,) if self.bomb else ())
         done = self.run(statuses, law.RELOG, "-q", "-o", "out.ptl", "in.ptl", *options)
         outputs = sorted(glob.glob(self.path("out*.ptl")))
@@ -277,9 +277,9 @@ class Case:
             self.judge_output(output, options, done, checked, check)
 
     def relog_otherwise(self, name, done, options):
-        """By standard input, or with --follow: of a file that nobody writes there is nothing to wait for."""
+        """Runs ptl-relog with standard input, or with --follow, which must not wait for a file without a writer."""
         start = (law.RELOG, "-q", "-f", "-o", "out-otherwise")
-        # For parts the input is read several times, which standard input cannot be.
+        # Parts need several passes over the input, which standard input does not allow.
         choice = self.random.randrange(3) if "--split" not in options else 2
         if choice == 0:
             self.again(name, done, *start, "-", *options)
@@ -340,7 +340,7 @@ class Case:
         self.convert(len(packets) + len(code), "--pt", "in.pt", "--memory", "in.raw", "--memory-map", "in.map")
 
     def convert(self, size, *words):
-        """Makes a trace of what is none, in which a command then reads."""
+        """Converts another format to a trace, which a command then reads."""
         self.size = size / 1e6, 0
         done = self.run((0, 2, 3), law.RELOG, "-q", "-o", "out.ptl", *words)
         if not done or not os.path.exists(self.path("out.ptl")):
@@ -357,14 +357,14 @@ class Case:
 
 
 def is_late(done, followed):
-    """What is followed has no index that could be damaged, and a process that is asked for may still come."""
+    """Returns whether a followed run may end otherwise: its index is not read, and a requested process may still come."""
     if done.status == 2:
         return followed.status in (0, 3) and "in the trace" in followed.stderr
     return followed.status == 0 and "index" in done.stderr
 
 
 def measure(data):
-    """MB of what the buffers of a file say they hold, or of the file, and how many events."""
+    """Returns MB (stated size of all buffers, or size of the file) and the number of events."""
     total, events, at = len(data), 0, data.find(b"PTLB")
     while 0 <= at <= len(data) - damage.BUFFER_HEADER:
         kind, records, raw = (int.from_bytes(data[at + place:at + place + 4], "little") for place in (8, 28, 36))
@@ -380,7 +380,7 @@ def work(number, first, cases, jobs, deadline, results, traces, others, keep):
         if not cases and time.monotonic() > deadline:
             break
         seed = first + i
-        # A seed says by itself whether it stands for a bomb, so that it can be repeated alone.
+        # The seed alone decides whether the case is a bomb, so that any case can be repeated.
         bomb = every[seed // BOMB_SHARE % len(every)] if seed % BOMB_SHARE == 0 else None
         folder = tempfile.mkdtemp(prefix="ptl-attack-")
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Small files that become much: what a reader may have to hold, each kind of it as often as a small file can say."""
+"""Small files that expand to much data: each kind of object in a reader's memory, as often as a small file can state."""
 import struct
 
 import samples
@@ -8,12 +8,12 @@ from damage import BLOB, EVENTS, METADATA, PT, File, items
 from samples import NONE, PROVIDER, item, number, varint
 
 MANY = 1 << 19
-# How the GUIDs of the kernel's classes begin in a file.
+# First bytes of the GUIDs of the kernel's classes in a file.
 PROCESS, THREAD, IMAGE = "d0a86f3d", "d1a86f3d", "1d5db12c"
 
 
 def packed(kind, stream, raw, expansion=0, **fields):
-    """A compressed buffer; expansion: one that holds no more than so many times its size, by a frame that is skipped."""
+    """Returns a compressed buffer. expansion: limit of content size to buffer size, kept by a skippable frame."""
     stored = zstandard.ZstdCompressor(level=3).compress(raw)
     if len(stored) > len(raw):
         return samples.Buffer(kind, stream, raw, **fields)
@@ -30,13 +30,13 @@ def metadata(*records, sequence=0, position=0):
 
 
 def counter(count, at, width=3):
-    """Bytes of rising numbers, a plane each: the bytes from at of what is the same otherwise."""
+    """Returns planes of rising numbers at offset `at` of otherwise equal payloads."""
     return {at + k: bytes(i >> 8 * k & 0xFF for i in range(count)) for k in range(width)}
 
 
 def same_events(count, payload=b"", planes=(), provider=PROVIDER, descriptor=(2, 1, 4, 0), contexts=((0, 7, 8),), sequence=0,
                 expansion=250):
-    """A buffer of events that differ in planes of their payloads only. descriptor: id, version, level, opcode."""
+    """Returns a buffer of events that differ only in planes of their payloads. descriptor: id, version, level, opcode."""
     number_of, version, level, opcode = descriptor
     raw = varint(1) + provider + varint(1) + varint(0) + varint(number_of) + bytes([version, 0, level, opcode])
     raw += varint(0) + varint(0) + varint(len(payload) + 1) + varint(len(contexts))
@@ -69,7 +69,7 @@ def thread_events():
 
 
 def kernel_events(trace, provider_start, at, count):
-    """Many of the first event of a class of the kernel in another trace, the number at a place of its payload rising."""
+    """Repeats the first event of a kernel class in another trace, with a rising number at an offset of the payload."""
     for buffer in File(trace).buffers:
         if buffer.field("kind") == EVENTS:
             for event in decoded(buffer):
@@ -87,20 +87,20 @@ def decoded(buffer):
 
 
 def many_fields():
-    """Fields that take no bytes, in every one of many events without a payload."""
+    """Many events without a payload, with fields that take no bytes."""
     schema = samples.schema(2, [samples.schema_field(b"", 22)] * 16384)
     return with_machine(same_events(MANY // 8), records=[schema])
 
 
 def many_elements():
-    """Arrays in arrays, as many elements as a payload may have."""
+    """Arrays in arrays, with the maximal number of elements of a payload."""
     members = [samples.schema_field(b"", 23, array=1, array_length=1000, length=2),
                samples.schema_field(b"", 23, array=1, array_length=1000, length=1), samples.schema_field(b"", 1)]
     return with_machine(same_events(4, bytes(1 << 20)), records=[samples.schema(2, members)])
 
 
 def long_names():
-    """Names and a message as long as they may be, which each of many events shows."""
+    """Many events with names and a message of maximal length."""
     name = b"n" * 1024
     schema = item(3, item(1, PROVIDER) + number(2, 2) + number(3, 1) + b"".join(item(tag, name) for tag in (5, 6, 7, 8)) +
                   item(9, b"m" * 16384) + samples.schema_field(name, 5, value_map=name))
@@ -108,7 +108,7 @@ def long_names():
 
 
 def long_flags():
-    """A value of which each bit has a name as long as it may be."""
+    """A value with a name of maximal length for each bit."""
     entries = samples.value_map([(1 << bit, b"n" * 1024) for bit in range(64)], kind=1, name=b"Bits")
     schema = samples.schema(2, [samples.schema_field(b"v", 7, value_map=b"Bits")])
     return with_machine(same_events(2000, b"\xff" * 8), records=[entries, schema])
@@ -138,14 +138,14 @@ def schemas():
 
 
 def names():
-    """One map of very many names, and fields that look there."""
+    """A map with very many names, and fields that use the map."""
     entries = samples.value_map([(i, b"n%d" % i) for i in range(16384)])
     schema = samples.schema(2, [samples.schema_field(b"v", 5, value_map=b"Map")] * 1000)
     return with_machine(same_events(500, bytes(4000)), records=[entries, schema])
 
 
 def messages():
-    """Messages that name one long field again and again."""
+    """Messages that repeat a long field."""
     schema = item(3, item(1, PROVIDER) + number(2, 2) + number(3, 1) + item(5, b"P") + item(6, b"E") +
                   item(9, b"{0}" * 300000) + samples.schema_field(b"x", 17))
     return with_machine(same_events(4, b"A" * 60000 + b"\0"), records=[schema])
@@ -159,7 +159,7 @@ def padding():
 
 
 def packets(unit, count, trace):
-    """The same packets again and again behind a PSB, in the streams of another trace."""
+    """The same packets repeated behind a PSB, in the streams of another trace."""
     file = File(trace)
     buffer = next(buffer for buffer in file.buffers if buffer.field("kind") == PT)
     buffer.set_raw(bytes(buffer.raw()) + unit * count, 1)
@@ -169,7 +169,7 @@ def packets(unit, count, trace):
 
 
 def encoded(events):
-    """The payload of a buffer of events, each with a descriptor and a context of its own; without extras."""
+    """The payload of a buffer of events with distinct descriptors and contexts, without extras."""
     guids = sorted({event["provider"] for event in events})
     raw = varint(len(guids)) + b"".join(guids) + varint(len(events))
     for event in events:
@@ -185,7 +185,7 @@ def encoded(events):
 
 
 def long_paths(trace):
-    """Taken branches in images whose paths are as long as they may be."""
+    """Taken branches in images with paths of maximal length."""
     file = File(packets(b"\xfe", 1 << 16, trace))
     for buffer in file.buffers:
         if buffer.field("kind") != EVENTS:
@@ -203,33 +203,33 @@ def long_paths(trace):
 
 
 def psbs():
-    """Side areas full of entries."""
+    """Buffers with side areas full of entries."""
     side = samples.side(item(1, (varint(32) + varint(0)) * 130000))
     return samples.close([metadata(machine())] + [
         samples.Buffer(PT, 20, b"", side, sequence=i, position=i * 16 * 130000) for i in range(3)])
 
 
 def blobs():
-    """Blobs of no bytes that all have names of their own, which only an index tells apart."""
+    """Empty blobs with distinct hashes, distinguished only by an index."""
     return samples.close([metadata(machine())] + [
         samples.Buffer(BLOB, 1, b"", samples.side(item(2, b"".join(
             (i << 16 | j).to_bytes(32, "big") + b"\1\0\0\0" for j in range(7000)))), sequence=i) for i in range(6)])
 
 
 def buffers(kind):
-    """Buffers of nothing, each of a stream of its own."""
+    """Empty buffers, each of a separate stream."""
     return lambda: samples.close([metadata(machine())] + [samples.Buffer(kind, 100 + i, b"", pid=i, tid=i)
                                                           for i in range(10000)])
 
 
 def frames():
-    """One byte after a million empty frames."""
+    """A byte after a million empty frames."""
     empty, one = (zstandard.ZstdCompressor().compress(part) for part in (b"", b"a" * (4 << 20)))
     return with_machine(samples.Replaced(PT, 20, 4 << 20, empty * 200000 + one))
 
 
 def every(traces):
-    """(name, function that makes the file)"""
+    """Returns the bombs: (name, function that makes the file)."""
     plain = next(data for data in traces if any(kind == 3 for kind in kinds(data)) and kernel(data))
     return [
         ("empty events", empty_events), ("events of many threads", thread_events), ("many fields", many_fields),

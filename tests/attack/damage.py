@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Damages trace files: a file is taken apart as docs/format.md says, changed, and put together again with right checksums."""
+"""Damages trace files: parses a file by docs/format.md, changes it, and writes the file again with correct checksums."""
 import struct
 
 import samples
@@ -33,7 +33,7 @@ def put(data, field, value):
 
 
 class Buffer:
-    """One buffer, whose checksums are made when it is written."""
+    """A buffer; writing computes the checksums."""
 
     def __init__(self, data, at):
         self.header = bytearray(data[at:at + BUFFER_HEADER])
@@ -55,7 +55,7 @@ class Buffer:
         put(self.header, BUFFER_FIELDS[name], value)
 
     def raw(self):
-        """The payload, or what is stored where it is no frame any more."""
+        """Returns the payload, or the stored bytes if they are no longer a frame."""
         if self.field("codec") != 1:
             return bytearray(self.stored)
         try:
@@ -65,7 +65,7 @@ class Buffer:
             return bytearray(self.stored)
 
     def set_raw(self, raw, codec, level=1, content_size=True):
-        """Another payload, with sizes that fit it."""
+        """Sets another payload, with matching sizes."""
         raw = bytes(raw)
         if codec == 1:
             stored = zstandard.ZstdCompressor(level=level, write_content_size=content_size).compress(raw)
@@ -90,7 +90,7 @@ class Buffer:
 
 
 class File:
-    """A whole trace, taken apart. What is wrong in it stays wrong."""
+    """A parsed trace. Errors of the trace are kept."""
 
     def __init__(self, data):
         self.header, self.buffers, self.ends, self.closed = bytearray(data[:FILE_HEADER]), [], b"", False
@@ -111,7 +111,7 @@ class File:
         return random.choice(found) if found else None
 
     def index(self, at):
-        """The index of what lies in front of it, and the trailer."""
+        """Returns the index of the preceding buffers, and the trailer."""
         body = b"".join(samples.item(1, b"\0" + bytes(buffer.header) + bytes(buffer.side)) for buffer in self.buffers)
         body = bytearray(body + self.ends)
         for change in self.index_changes:
@@ -138,7 +138,7 @@ class File:
 
 
 def items(data):
-    """(type, body) of each item, as far as they fit."""
+    """Returns (type, body) of each complete item."""
     at = 0
     while at < len(data):
         numbers = []
@@ -168,7 +168,7 @@ def extreme(random):
 
 
 def change_bytes(data, random):
-    """Changes data, a bytearray, at one to four places."""
+    """Changes a bytearray at one to four places."""
     for _ in range(random.choice((1, 1, 1, 2, 4))):
         random.choice(BYTE_CHANGES)(data, random)
 
@@ -233,7 +233,7 @@ def swap_buffers(file, random):
 
 
 def renumber(file, random):
-    """Sequences and positions as if nothing had been dropped, repeated or swapped."""
+    """Renumbers sequences and positions, which hides dropped, repeated or swapped buffers."""
     random.choice((drop_buffer, repeat_buffer, swap_buffers))(file, random)
     following = {}
     for buffer in file.buffers:
@@ -272,7 +272,7 @@ def side_bytes(file, random):
 
 
 def payload_bytes(file, random):
-    """The payload changes, and the sizes with it."""
+    """Changes the payload, and the sizes accordingly."""
     buffer = file.pick(random)
     if buffer:
         raw = buffer.raw()
@@ -281,7 +281,7 @@ def payload_bytes(file, random):
 
 
 def payload_size(file, random):
-    """The payload changes, and the header states what was."""
+    """Changes the payload's size, but keeps the size in the header."""
     buffer = file.pick(random)
     if buffer:
         raw, stated = buffer.raw(), buffer.field("raw_size")
@@ -291,7 +291,7 @@ def payload_size(file, random):
 
 
 def frame_bytes(file, random):
-    """The compressed bytes change."""
+    """Changes the compressed bytes."""
     buffer = file.pick(random)
     if buffer:
         if buffer.field("codec") != 1:
@@ -312,7 +312,7 @@ def metadata_field(file, random):
 
 
 def change_fields(body, random, depth=0):
-    """The body of a record with one field at an extreme, gone, repeated, or changed within."""
+    """Returns a record's body with one field extreme, removed, repeated, or changed inside."""
     fields = list(items(body))
     if not fields:
         return samples.number(random.randrange(40), extreme(random))
@@ -335,7 +335,7 @@ def change_fields(body, random, depth=0):
 
 
 def foreign_buffer(file, random, others):
-    """A buffer of another trace that says it is of this one."""
+    """Inserts a buffer of another trace with this trace's id."""
     other = File(random.choice(others))
     buffer = other.pick(random)
     if buffer:
@@ -344,7 +344,7 @@ def foreign_buffer(file, random, others):
 
 
 def stop_writing(file, random):
-    """The writer was killed."""
+    """Cuts the file, as a killed writer does."""
     file.closed = False
     if random.random() < 0.5 and file.buffers:
         del file.buffers[random.randrange(len(file.buffers)):]
@@ -356,7 +356,7 @@ CHANGES = (drop_buffer, repeat_buffer, swap_buffers, renumber, header_field, hea
 
 
 def mend(data):
-    """Makes checksums right wherever a header is, after bytes have changed."""
+    """Corrects the checksums of all headers after bytes have changed."""
     if len(data) < FILE_HEADER:
         return
     put(data, (56, 8), xxh64(data[:56]))
@@ -375,7 +375,7 @@ def mend(data):
 
 
 def damaged(data, random, others, changes=CHANGES):
-    """(another file made of this one, what was done). changes: functions of which some change the file."""
+    """Returns (changed file, description). changes: functions, some of which change the file."""
     done = []
     if random.random() < 0.75:
         file = File(data)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The exports of ptl-dump, with options of which some are taken, and readers that say whether an output is of its format."""
+"""The exports of ptl-dump with optional options, and readers that check an output's format."""
 import csv
 import gzip
 import html.parser
@@ -13,11 +13,11 @@ import xml.parsers.expat
 import pcapng_file
 import perfetto_file
 
-DATABASE, DATA, FOLDER = "export.db", "export.data", "export.ctf"  # where those write that have no standard output
+DATABASE, DATA, FOLDER = "export.db", "export.data", "export.ctf"  # outputs of exports that cannot write to standard output
 JOBS, INDEX, TIME, PID = "--jobs 1", "--ignore-index", "--time ..500us|--time 1us..|--last 2us", "--pid 101|--tid 101,102"
 EVERY = [JOBS, INDEX, TIME, PID]
 TABLES = ("traces", "processes", "threads", "images", "events", "calls", "gaps", "losses", "profile", "coverage")
-# As those of attack.py: of words with a bar between them, one.
+# As in attack.py: one of the words with a bar between them.
 DUMP = {
     "flamegraph": ["--folded", "--reverse", "--icicle", "--by time", "--per thread|--per all", "--depth 3", "in.ptl"] + EVERY,
     "speedscope": ["--by time", "--per process|--per thread", "--depth 1", *EVERY],
@@ -34,7 +34,7 @@ DUMP = {
     "html": ["--max-size 1M", "--max-slices 10", "--max-paths 3|--max-functions 2", "--max-sources 1", "in.ptl", *EVERY],
     "open": ["--max-events 2", "--json", *EVERY],
 }
-# What has to stand before the trace, one of each list.
+# Required arguments before the trace, one of each list.
 OPERANDS = {
     "table": [[name] for name in TABLES],
     "sqlite": [["-f", "-o", DATABASE]],
@@ -44,7 +44,7 @@ OPERANDS = {
 
 
 class Bad(Exception):
-    """Not of its format."""
+    """The output violates its format."""
 
 
 def need(condition, what):
@@ -53,7 +53,7 @@ def need(condition, what):
 
 
 def text(data):
-    """No export has control characters or other bytes than those of UTF-8, but for the ends of lines and tabs."""
+    """Checks that a text is UTF-8 without control characters, except line ends and tabs."""
     words = data.decode("utf-8")
     bad = re.search("[\0-\x08\x0b\x0c\x0e-\x1f\x7f]", words)
     need(not bad, f"a control character: {bad and words[max(bad.start() - 40, 0):bad.end()]!r}")
@@ -191,7 +191,7 @@ def sqlite(folder, _):
             try:
                 database.execute(f"select * from {name} limit 10").fetchall()
             except sqlite3.OperationalError as error:
-                # A sum beyond 64 bits, which SQLite refuses.
+                # SQLite refuses a sum beyond 64 bits.
                 need(str(error) == "integer overflow", f"view {name}: {error}")
     database.close()
 
@@ -213,7 +213,7 @@ def perf(folder, _):
     while at < end:
         kind, length = int.from_bytes(data[at:at + 4], "little"), int.from_bytes(data[at + 6:at + 8], "little")
         need(length >= 8 and length % 8 == 0, f"a record of {length} bytes")
-        # The bytes of trace data stand behind their record.
+        # The bytes of trace data follow the record.
         at += length + (int.from_bytes(data[at + 8:at + 16], "little") if kind == 71 else 0)
     need(at == end, "a record that ends behind the data")
 
@@ -260,7 +260,7 @@ FOLDER_READERS = {"sqlite": sqlite, "ctf": ctf, "perf": perf}
 
 
 def wrong(name, folder, data, options):
-    """What is wrong with the output, or None. data: standard output, whole. options: the words of the command."""
+    """Returns the error of an output, or None. data: all of standard output. options: words of the command."""
     try:
         if name in READERS:
             READERS[name](data, options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Damages what ptl-relog makes traces of: .etl files of Windows and perf.data, taken apart and put together again."""
+"""Damages inputs of other formats for ptl-relog: .etl files of Windows and perf.data are parsed, changed and written again."""
 import glob
 import os
 import struct
@@ -16,14 +16,14 @@ PERF_HEADER = 104
 
 
 def corpus(tests, name):
-    """The files of a fuzz target, which are there as text."""
+    """Returns the corpus of a fuzz target, which is stored as text."""
     for path in sorted(glob.glob(os.path.join(tests, "fuzz", "corpus", name, "*.hex"))):
         with open(path, encoding="utf-8") as file:
             yield bytes.fromhex("".join(line.split("#")[0] for line in file))
 
 
 def etl_events():
-    """Events of each form of header, and what explains some of them."""
+    """Returns events with each form of header, and descriptions of some events."""
     info = etl_file.event_info(PROVIDER, 5, 0, 0, 2, [("Count", 8, 0, 0, 1, 4, ""), ("Name", 1, 0, 0, 1, 0, "")],
                                {"provider": "Made", "task": "Work", "message": "did %1 of %2"})
     described = etl_file.tracelogging("Started", ("size", 8), ("name", 1), ("parts", 8 | 0x40, 0, b""))
@@ -48,7 +48,7 @@ def etl_events():
 
 
 def change_event(data, random):
-    """Bytes of an event change; its sizes, mostly, do not."""
+    """Changes bytes of an event, rarely its sizes."""
     data = bytearray(data)
     if random.random() < 0.3:
         damage.change_bytes(data, random)
@@ -59,7 +59,7 @@ def change_event(data, random):
 
 
 def change_item(events, random):
-    """An event with one extended item of any type and bytes: what describes TraceLogging events is such a one."""
+    """Adds an event with extended items of any type and bytes, like the description of a TraceLogging event."""
     kind = random.choice((1, 3, 4, 5, 6, 9, 11, 11, 11, 12, 14))
     body = bytearray(etl_file.tracelogging("E", ("a", 1), ("b", 8 | 0x20, 0, struct.pack("<H", 3)), ("c", 24, 0, b"\2")))
     damage.change_bytes(body, random)
@@ -83,7 +83,7 @@ def change_events(events, random):
 
 
 def made_etl(random):
-    """A file of events of which some are damaged, with headers that fit them."""
+    """Returns a file of events, some of them damaged, with matching headers."""
     file = etl_file.File(buffer_size=65536, compression=random.choice((0, 0, 0, *etl_file.COMPRESS)),
                          clock=random.choice((1, 1, 2, 3)), start=START_TICKS)
     for cpu in range(random.choice((1, 2))):
@@ -106,7 +106,7 @@ def made_etl(random):
 
 
 def records(data):
-    """The records of bytes; what is no record at their end is one piece."""
+    """Splits bytes into records; the rest at the end is one piece."""
     at = 0
     while len(data) - at >= 8:
         size = int.from_bytes(data[at + 6:at + 8], "little")
@@ -119,7 +119,7 @@ def records(data):
 
 
 def change_record(data, random):
-    """A record of another content; its size may stay what it was, or fit again."""
+    """Changes a record's content; the size is either kept or corrected."""
     data = bytearray(data)
     choice = random.randrange(4)
     if choice == 0:
@@ -137,7 +137,7 @@ def change_record(data, random):
 
 
 def changed_perf(data, random):
-    """Records of a file change, and the header states the size that they have then."""
+    """Changes records of a file, and sets the new size in the header."""
     data = bytearray(data)
     start, size = (damage.get(data, (at, 8)) for at in (40, 48))
     if len(data) < PERF_HEADER or start < PERF_HEADER or start + size > len(data):

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a second reader, written from docs/format.md alone, says of a trace: the judge of what is damaged."""
+"""Judges whether a trace is damaged, by a second reader written from docs/format.md alone."""
 import ptl_reader
 
 SOUND, DAMAGED, REFUSED, EITHER = "sound", "damaged", "refused", "either"
 
 
 def judge(data):
-    """SOUND, DAMAGED, REFUSED (no trace at all), or EITHER, where only what a newer version has, or the end, is missing."""
+    """Returns SOUND, DAMAGED, REFUSED (not a trace), or EITHER (only parts of a newer version, or the end, are missing)."""
     try:
         trace = ptl_reader.Trace(data, False)
     except ptl_reader.Bad:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a command under bounds of time and memory, and tells what law it broke."""
+"""Runs a command with limits of time and memory, and reports a broken law."""
 import os
 import resource
 import shutil
@@ -12,15 +12,15 @@ import exports
 
 BIN = os.environ["PTL_BIN"]
 DUMP, RELOG = (os.path.join(BIN, name) for name in ("ptl-dump", "ptl-relog"))
-SANITIZER = 99  # the exit status of a program in which a sanitizer found something
-HANG = 120      # seconds that a run may last by the clock, whatever else the machine does
-# What a run may take for its input: CPU seconds and MiB, with sanitizers, which take several times what the programs take
-# without them, on a machine that others use too. An MB is one of the payloads, decompressed; an event may have 16 fields
-# that take no bytes beside those that do.
+SANITIZER = 99  # exit status of a program after a sanitizer's report
+HANG = 120      # seconds of wall clock for a run, on any busy machine
+# Limits of a run for its input in CPU seconds and MiB. Sanitizers multiply the needs of the programs, and the machine has
+# other users. An MB counts decompressed payloads. An event may have 16 fields
+# without bytes besides its other fields.
 SECONDS, SECONDS_FOR_MB, SECONDS_FOR_EVENT = 5, 8.0, 100e-6
 MEMORY, MEMORY_FOR_MB = 320, 16.0
 STDERR_MAX, OUTPUT_MAX = 1 << 16, 8 << 20
-FINDING = 1     # verify found a difference, --check found an output wrong
+FINDING = 1     # verify found a difference, or --check found a wrong output
 OPTIONS = f"exitcode={SANITIZER}:detect_leaks=1:allocator_may_return_null=0:quarantine_size_mb=8:abort_on_error=0"
 
 
@@ -35,7 +35,7 @@ class Done:
 
 
 def feed(name, to):
-    """Writes the file into a pipe until its reader goes away."""
+    """Writes the file into a pipe until the reader closes the pipe."""
     with open(name, "rb") as source, os.fdopen(to, "wb") as pipe:
         try:
             shutil.copyfileobj(source, pipe)
@@ -44,12 +44,12 @@ def feed(name, to):
 
 
 def is_read(command):
-    """Whether the output is looked at: what compares says so there, and exports are read again."""
+    """Returns whether the output is used: comparisons report there, and exports are read again."""
     return bool({"verify", "lint", *exports.READERS} & set(command))
 
 
 def standard_input(source, way, folder):
-    """What the command reads from: a file or a pipe with its content, or nothing."""
+    """Returns the command's standard input: a file, a pipe with the content, or nothing."""
     if not source:
         return os.open(os.devnull, os.O_RDONLY)
     name = os.path.join(folder, source)
@@ -62,7 +62,7 @@ def standard_input(source, way, folder):
 
 
 def run(command, folder, megabytes=0.0, events=0, source=None, way=None):
-    """megabytes, events: of payloads in what the command reads. source: a file for its standard input, by the way "file" or "pipe"."""
+    """Runs a command. megabytes, events: content of its input. source: file for standard input; way: "file" or "pipe"."""
     seconds = SECONDS + SECONDS_FOR_MB * megabytes + SECONDS_FOR_EVENT * events
     memory = MEMORY + MEMORY_FOR_MB * megabytes
     env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": folder, "TMPDIR": folder,
@@ -99,7 +99,7 @@ def run(command, folder, megabytes=0.0, events=0, source=None, way=None):
 
 
 def broken(done, statuses):
-    """What law the run broke, or None. statuses: those with which it may end."""
+    """Returns the law that the run broke, or None. statuses: permitted exit statuses."""
     if done.hung:
         return "hangs"
     if done.status == SANITIZER or "runtime error:" in done.stderr or "Sanitizer" in done.stderr:
@@ -114,7 +114,7 @@ def broken(done, statuses):
         return f"exit status {done.status}, not one of {statuses}"
     if "verify" in done.command:
         return broken_verify(done)
-    # What it finds is its output.
+    # The finding is in the output.
     if "lint" in done.command and done.status == FINDING and done.output.strip():
         return None
     if done.status and not done.stderr.strip():
@@ -123,7 +123,7 @@ def broken(done, statuses):
 
 
 def broken_verify(done):
-    """Its exit status is 1 where it shows a difference, and that is the message; damage comes first."""
+    """Checks a comparison: status 1 means a difference in the output; damage takes precedence."""
     shows = b"they differ" in done.output or b'"equal":false' in done.output
     if done.status == FINDING and not shows:
         return "exit status 1 without a difference"

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Attacks ptl-record: allocations and writes that fail by turns, limits of memory, file size and open files.
+"""Attacks ptl-record: failing allocations and writes, limits of memory, file size and open files.
 
-make attack runs this for a quarter of its time. The law is that of tests/e2e/failing_test.py: a recording that did not record to its end
-never says that it is complete. In the environment: PTL_ATTACK_FIRST=SEED, PTL_ATTACK_SECONDS.
+"make attack" runs this program for a quarter of its time. The law of tests/e2e/failing_test.py applies: an incomplete recording
+is never marked as complete. In the environment: PTL_ATTACK_FIRST=SEED, PTL_ATTACK_SECONDS.
 """
 import os
 import resource
@@ -29,12 +29,12 @@ class Attack:
         return self.counts[case]
 
     def failing(self, generator):
-        """One call fails, or some in a row, or all from there on."""
+        """Lets one call fail, or several in a row, or all from some call on."""
         case, kind = generator.choice(list(failing_test.CASES)), generator.choice(("ALLOCATION", "ALLOCATION", "WRITE"))
         return self.recorder.attempt(case, kind, generator.randrange(self.count(case)[kind]) + 1, generator.choice((1, 1, 2, 7, 1 << 30)))
 
     def limited(self, generator):
-        """The system limits memory, the size of files, or how many are open."""
+        """Limits memory, the size of files, or the number of open files."""
         case = generator.choice(("native", "providers", "newfile", "files"))
         limit, value = generator.choice(((resource.RLIMIT_AS, generator.randrange(20 << 20, 200 << 20)),
                                          (resource.RLIMIT_FSIZE, generator.randrange(1, 20000)),
@@ -45,7 +45,7 @@ class Attack:
 
         options, _, _ = failing_test.CASES[case]
         self.recorder.clear()
-        # The command is under the same limit: nothing is asked of it, nor of how many processes it has.
+        # The command has the same limit: its result and its number of processes do not count.
         try:
             done = subprocess.run([os.path.join(self.recorder.programs, "ptl-record"), "-f", "-o", "failing.ptl", *options, "--", "true"],
                                   cwd=self.recorder.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",

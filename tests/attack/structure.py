@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Changes of a trace below its checksums: fields of events, packets of Intel PT, and contents of blobs, such as ELF and DWARF.
+"""Changes encoded contents of a trace: fields of events, packets of Intel PT, and contents of blobs, such as ELF and DWARF.
 
-What changes is taken apart, changed, and put together again, with new hashes of blobs wherever the trace names them. So the changed parts
-reach the code that trusts what is encoded.
+Contents are decoded, changed, and encoded again, with new blob hashes wherever the trace refers to a blob. So the changed parts
+reach the code that trusts the encoding.
 """
 import hashlib
 import struct
@@ -17,14 +17,14 @@ TIME_MAX = (1 << 64) - 1
 
 
 class Batch:
-    """What the payload of an EVENTS buffer needs of the buffer's header."""
+    """Values of the buffer header that decoding an EVENTS payload needs."""
 
     def __init__(self, buffer):
         self.records, self.first_time, self.last_time = (buffer.field(name) for name in ("records", "first_time", "last_time"))
 
 
 def events_of(buffer):
-    """The events of a buffer; none if they are damaged."""
+    """Returns the events of a buffer, or none if damaged."""
     try:
         return ptl_reader.decode_events(bytes(buffer.raw()), Batch(buffer))
     except ptl_reader.Bad:
@@ -40,7 +40,7 @@ def descriptor_of(event):
 
 
 def encode_events(events, first):
-    """The payload for these events, which are in order of time."""
+    """Encodes events, sorted by time, as a payload."""
     descriptors = list(dict.fromkeys(map(descriptor_of, events)))
     contexts = list(dict.fromkeys((event["cpu"], event["pid"], event["tid"]) for event in events))
     guids = list(dict.fromkeys([one[0] for one in descriptors] +
@@ -84,7 +84,7 @@ def encode_extras(events, guids):
 
 
 def put_events(buffer, events):
-    """The buffer with these events, if it can hold them: steps of 2^63 ns have no encoding in eight bytes."""
+    """Puts events into the buffer if they can be encoded: a step of 2^63 ns does not fit in eight bytes."""
     events.sort(key=lambda event: event["time"])
     first, last = events[0]["time"], events[-1]["time"]
     if last - first >= 1 << 62 or len(events) > 1 << 16:
@@ -116,7 +116,7 @@ def other_payload(event, random):
 
 
 def other_number(event, random):
-    """A number at a place where fields of events of the kernel's classes lie."""
+    """Changes a number at an offset of a kernel event's fields."""
     payload = bytearray(event["payload"])
     size = random.choice((4, 8))
     if len(payload) >= size:
@@ -141,7 +141,7 @@ EVENT_CHANGES = (other_id, other_descriptor, other_time, other_payload, other_nu
 
 
 def events_again(file, random):
-    """Events encoded again: fields changed, events repeated, left out, or at another time."""
+    """Changes events: fields, repetitions, omissions, times."""
     buffer = file.pick(random, EVENTS)
     events = events_of(buffer) if buffer else []
     if not events:
@@ -169,13 +169,13 @@ def number(random, size):
 
 
 def target(random):
-    """A packet with an address: TIP, TIP.PGE, TIP.PGD or FUP, compressed in each way."""
+    """Returns a packet with an address: TIP, TIP.PGE, TIP.PGD or FUP, with any compression."""
     ways, kind = random.randrange(8), random.choice((0x0D, 0x11, 0x01, 0x1D))
     return bytes([ways << 5 | kind]) + number(random, (0, 2, 4, 6, 6, 0, 8, 0)[ways])
 
 
 PACKETS = (
-    lambda random: bytes([random.randrange(2, 256, 2)]),                      # TNT of 8 bits, or what begins an extended packet
+    lambda random: bytes([random.randrange(2, 256, 2)]),                      # TNT of 8 bits, or the start of an extended packet
     lambda random: b"\x02\xa3" + number(random, 6),                           # TNT of 64 bits
     target, target, target,
     lambda random: b"\x99" + bytes([random.choice((0, 1, 2, 3, 0x20, 0x21, 0x22, 0x80))]),  # MODE
@@ -197,7 +197,7 @@ PACKETS = (
 
 
 def packets(file, random):
-    """Packets are put over others, or between them."""
+    """Overwrites packets with other packets, or inserts packets."""
     buffer = file.pick(random, PT)
     if not buffer:
         return
@@ -205,7 +205,7 @@ def packets(file, random):
     for _ in range(random.choice((1, 1, 3, 20))):
         new = b"".join(random.choice(PACKETS)(random) for _ in range(random.choice((1, 1, 2, 6))))
         at = random.randrange(len(raw) + 1)
-        # In place, what the side area and later buffers say of positions stays right.
+        # Overwriting keeps the positions in the side area and in later buffers.
         raw[at:at + (len(new) if random.random() < 0.7 else 0)] = new
     if buffer.field("raw_size") <= len(raw):
         raw = raw[:buffer.field("raw_size")] if random.random() < 0.7 else raw
@@ -216,7 +216,7 @@ def packets(file, random):
 
 
 def whole_blobs(buffer):
-    """(hash, type, bytes) of the blobs of a buffer if all of them are whole in it; else None."""
+    """Returns (hash, type, bytes) of a buffer's blobs, or None if any blob is incomplete."""
     raw, at, found = bytes(buffer.raw()), 0, []
     for kind, body in items(buffer.side[:-8]):
         cursor = ptl_reader.Cursor(body)
@@ -230,7 +230,7 @@ def whole_blobs(buffer):
 
 
 def rename(file, old, new):
-    """A blob has another hash: in events, in metadata, and in chunks of other buffers."""
+    """Replaces a blob's hash in events, in metadata, and in chunks of other buffers."""
     for buffer in file.buffers:
         kind = buffer.field("kind")
         if kind == EVENTS:
@@ -244,7 +244,7 @@ def rename(file, old, new):
 
 
 def blob_again(file, random):
-    """A blob has other contents, is hashed again, and is named so wherever the trace names the blob."""
+    """Changes a blob's contents, and replaces its hash throughout the trace."""
     buffer = file.pick(random, BLOB)
     try:
         blobs = whole_blobs(buffer) if buffer else None
@@ -252,7 +252,7 @@ def blob_again(file, random):
         return
     if not blobs:
         return
-    # Those with structure are few and small beside code.
+    # Structured blobs are few and small compared with code.
     at = random.choice([i for i, blob in enumerate(blobs) if blob[1] != 1] or range(len(blobs))) if random.random() < 0.8 else random.randrange(len(blobs))
     old, blob_type, data = blobs[at]
     data = bytearray(data)
@@ -283,14 +283,14 @@ def field_at(data, at, fields, random, value=None):
 
 
 def section_headers(data):
-    """Offsets of the section headers that are in the data."""
+    """Returns the offsets of the section headers inside the data."""
     shoff, = struct.unpack_from("<Q", data, 40)
     count, = struct.unpack_from("<H", data, 60)
     return [shoff + 64 * i for i in range(min(count, 100)) if shoff + 64 * (i + 1) <= len(data)]
 
 
 def elf_header(data, random):
-    """Changes an ELF file: a field of its headers or symbols, or bytes within a section, as of DWARF."""
+    """Changes an ELF file: a field of headers or symbols, or bytes inside a section, such as DWARF."""
     if len(data) < 64:
         return
     choice, headers = random.random(), section_headers(data)
@@ -303,7 +303,7 @@ def elf_header(data, random):
         one, other = random.choice(headers), random.choice(headers)
         if random.random() < 0.5:
             field_at(data, one, SECTION, random)
-        else:  # the place or the type of another section
+        else:  # offset or type of another section
             place, size = random.choice(((4, 4), (24, 8), (32, 8), (40, 4)))
             data[one + place:one + place + size] = data[other + place:other + place + size]
     elif headers:
@@ -321,7 +321,7 @@ def within_section(data, header, random):
         return
     part = data[offset:offset + size]
     change_bytes(part, random)
-    # The section keeps its size, so that the rest of the file stays where its headers say.
+    # The section keeps its size, so that the offsets in the headers stay right.
     data[offset:offset + size] = (part + bytes(size))[:size]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Attempts with random numbers from one seed on, until the time is over or too many laws are broken."""
+"""Runs attempts with random numbers from successive seeds, until the time is over or too many laws are broken."""
 import os
 import random
 import time
@@ -14,7 +14,7 @@ def announce(title, seconds):
 
 
 def take(title, unit, target, seconds, attempt):
-    """attempt(generator) tells the law that is broken, or None. Returns whether there was one."""
+    """attempt(generator) returns the broken law, or None. Returns whether any law was broken."""
     broken = runs = 0
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and broken < BROKEN_MAX:

@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Attacks root's tools as another user, who owns what stands where root's output is to go, and exchanges the files meanwhile.
+"""Attacks root's tools as another user, who owns the file at root's output path and exchanges files meanwhile.
 
-make attack-users runs this as root, and skips otherwise. A case is a folder of that user, or one with the sticky bit that all may write to,
-in which the other user has a file, a FIFO, a socket, a folder, a symbolic link or a hard link at the output's path. The law:
+"make attack-users" runs this program as root, and skips otherwise. A case is a folder of the user, or a world-writable sticky folder,
+in which the user has a file, a FIFO, a socket, a folder, a symbolic link or a hard link at the output's path. These laws must hold:
 
-  - nothing that root writes can be read by the other user: no byte comes out of a FIFO or a socket, and no file of the user has bytes of a trace
-  - what a link of the other user leads to is as it was
-  - a run that ends with status 0 has its output, which is root's; a run that does not ends with an "error:"
-  - nothing hangs, and nothing but root's output is left
+  - the user cannot read root's output: no byte comes out of a FIFO or a socket, and no file of the user has bytes of a trace
+  - the target of a link of the user is unchanged
+  - a run with status 0 has its output, owned by root; any other run prints an "error:"
+  - no run hangs or leaves files besides root's output
 
 In the environment: PTL_ATTACK_FIRST=SEED, PTL_ATTACK_SECONDS.
 """
@@ -26,7 +26,7 @@ sys.dont_write_bytecode = True
 import turns  # noqa: E402
 
 BIN = os.environ["PTL_BIN"]
-USER = 54323  # whose files are hostile: no account has to have this id
+USER = 54323  # id of the hostile user; an account is not required
 OLD = b"what was there\n"
 MAGICS = (b"PTL\r\n", b"PTLB", b"Kernel/", b"ptl-record")
 KINDS = ("file", "open file", "fifo", "socket", "folder", "link to root's", "link to own", "link to nothing", "hard link", "nothing")
@@ -44,7 +44,7 @@ COMMANDS = (
 
 
 def as_user(work):
-    """Runs work as the other user; gives the process, which daemons end with this one."""
+    """Runs work as the other user. Returns a process that ends together with this process."""
     def start():
         os.setgroups([])
         os.setgid(USER)
@@ -57,7 +57,7 @@ def as_user(work):
 
 
 def put(path, kind, victim):
-    """Puts what is of this kind at the path. Of what belongs to others there may be nothing to remove."""
+    """Creates a file of this kind at the path. Files of other users cannot be removed."""
     try:
         (shutil.rmtree if os.path.isdir(path) and not os.path.islink(path) else os.remove)(path)
     except OSError:
@@ -83,7 +83,7 @@ def put(path, kind, victim):
 
 
 def listen(path, out):
-    """Reads whatever comes out of a FIFO at the path, and says what it was."""
+    """Reads a FIFO at the path, and reports the bytes."""
     while True:
         try:
             fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
@@ -106,7 +106,7 @@ def listen(path, out):
 
 
 def exchange(path, kinds, victim, pauses):
-    """Exchanges what stands at the path, again and again."""
+    """Repeatedly exchanges the file at the path."""
     for kind, pause in zip(kinds, pauses):
         put(path, kind, victim)
         time.sleep(pause)
@@ -130,7 +130,7 @@ class Attack:
         return place, victim
 
     def attempt(self, generator):
-        """What law is broken; None: no law."""
+        """Returns the broken law, or None."""
         place, victim = self.prepare(generator)
         path, kind = os.path.join(place, "out.ptl"), generator.choice(KINDS)
         program, words = generator.choice(COMMANDS)
@@ -159,7 +159,7 @@ class Attack:
         return broken and f"{what}: {broken}: status {done.returncode}: {done.stderr}"
 
     def judge(self, done, path, victim, ours, exchanged):
-        # --force with -o names whatever is there.
+        # --force with -o accepts any existing file.
         if ours.poll() and "-f" not in done.args:
             return f"the other user has read {ours.recv()}"
         with open(victim, "rb") as file:
@@ -180,7 +180,7 @@ class Attack:
             return "it crashed"
         if done.returncode and "error:" not in done.stderr:
             return "a failure without a message"
-        # An output may have been taken away by its folder's owner, and --force writes to a FIFO.
+        # The folder's owner may have removed the output, and --force writes to a FIFO.
         special = os.path.exists(path) and not os.path.isfile(path)
         if not done.returncode and not exchanged and not ("-f" in done.args and special) and (not os.path.isfile(path) or os.stat(path).st_uid == USER):
             return "status 0 without an output"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A headless Chromium that scripts drive through a pipe, in the protocol of its developer tools. Nothing but Python is needed.
+# A headless Chromium, driven through a pipe by the protocol of its developer tools. Needs only Python.
 """with Browser() as browser: browser.open(url); browser.value("document.title")"""
 import base64
 import json
@@ -12,11 +12,11 @@ import tempfile
 import time
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-LIMIT = 120  # seconds for one answer
+LIMIT = 120  # seconds for an answer
 
 
 class Failed(RuntimeError):
-    """The browser did not do what it was asked to."""
+    """The browser failed to carry out a command."""
 
 
 class Browser:
@@ -29,7 +29,7 @@ class Browser:
     def __enter__(self):
         out, self.write = os.pipe()
         self.read, into = os.pipe()
-        # The pipe's ends are descriptors 3 and 4 by the browser's own rule.
+        # The browser expects the pipe's ends at descriptors 3 and 4.
         self.program = subprocess.Popen(
             ["sh", "-c", f'exec "$@" 3<&{out} 4>&{into}', "sh", CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu",
              "--disable-dev-shm-usage", "--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir=" + self.home,
@@ -53,7 +53,7 @@ class Browser:
         self.close()
 
     def close(self):
-        """The browser has processes of its own: all of its session end."""
+        """Ends all processes of the browser's session."""
         try:
             os.killpg(self.program.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -76,7 +76,7 @@ class Browser:
         return json.loads(text)
 
     def notice(self, message):
-        """What the page complains of, or asks for, unasked."""
+        """Collects errors, dialogs and requests that the page reports."""
         method, about = message.get("method", ""), message.get("params", {})
         if method == "Runtime.exceptionThrown":
             self.complaints.append(json.dumps(about["exceptionDetails"])[:600])
@@ -128,14 +128,14 @@ class Browser:
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=False)
 
     def open(self, url):
-        """A fresh document, also where only the part behind # is another; until its scripts have run."""
+        """Opens a new document, even if only the part behind # differs; waits until its scripts have run."""
         self.ask("Page.navigate", url="about:blank")
         self.until("document.readyState === 'complete' && location.href === 'about:blank'")
         self.ask("Page.navigate", url=url)
         self.until("document.readyState === 'complete' && location.href !== 'about:blank'")
 
     def frame(self):
-        """Until what was asked for before is drawn."""
+        """Waits until earlier changes are drawn."""
         self.value("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
 
     def key(self, key):
@@ -155,5 +155,5 @@ class Browser:
         self.frame()
 
     def picture(self):
-        """The window as a PNG."""
+        """Returns the window as a PNG."""
         return base64.b64decode(self.ask("Page.captureScreenshot", format="png")["data"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Packets of a CPU that executes what programs of recordings did: for tests of threads that take turns on it.
+# Packets of a CPU that executes the code of recorded programs: for tests of threads that take turns on a CPU.
 """import cpu_test after putting tests/reader on sys.path."""
 import json
 
@@ -7,7 +7,7 @@ from scratch_test import DUMP, run
 
 
 def executed(trace, tid):
-    """The blocks of a thread, a list for each time that packets were enabled; and the addresses of all instructions."""
+    """Returns the blocks of a thread, a list per period of enabled packets; and the addresses of all instructions."""
     lists, addresses = [], []
     for line in run(DUMP, "flow", "--json", "--tid", str(tid), trace).stdout.splitlines():
         event = json.loads(line)
@@ -24,8 +24,8 @@ def executed(trace, tid):
 
 class Cpu:
     """
-    Writes packets of executed blocks as a CPU with return compression does: its calls are forgotten at a PSB alone, not
-    at a context switch. At a return elsewhere all are forgotten, so that it does not matter whether that pops one.
+    Writes packets of executed blocks like a CPU with return compression. The CPU forgets its calls only at a PSB, not
+    at a context switch. A return to another place clears all calls, so it does not matter whether the return pops one.
     """
 
     def __init__(self):
@@ -61,7 +61,7 @@ class Cpu:
             self.tip(address)
 
     def execute(self, blocks, tsc):
-        """Blocks from one time that packets are enabled to a system call."""
+        """Executes blocks from the start of enabled packets to a system call."""
         self.lines += [f"tip.pge {blocks[0][0]:#x}", f"tsc {tsc:#x}"]
         self.own = 0
         for (address, size, branch), (after, _, _) in zip(blocks, blocks[1:] + [(None, 0, "")]):

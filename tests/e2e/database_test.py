@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Servers of databases for tests: in a folder of their own, run by a user who may do nothing, and gone at the end.
-"""Postgres() and ClickHouse() start a server or raise Missing; query() gives rows of text, None for null."""
+# Database servers for tests: in a folder of their own, run by a user without privileges, and removed at the end.
+"""Postgres() and ClickHouse() start a server or raise Missing. query() returns rows of text, None for null."""
 import atexit
 import ctypes
 import glob
@@ -19,12 +19,12 @@ WAIT = 60  # seconds for a server to answer
 NOBODY = 65534
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
-# Nothing of the caller's: no configuration, no locale, no time zone.
+# An environment without the caller's configuration, locale and time zone.
 PLAIN = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C", "TZ": "UTC"}
 
 
 class Missing(RuntimeError):
-    """There is no such server here."""
+    """The server is not installed."""
 
 
 class Refused(RuntimeError):
@@ -40,11 +40,11 @@ def program(name, *places):
 
 
 class Server:
-    """What both have: a folder, a user, a process."""
+    """Common to both servers: a folder, a user, a process."""
     end = signal.SIGKILL
 
     def __init__(self):
-        # A socket's path has room for 107 bytes, and the user for no folder of ours: not in TMPDIR.
+        # Not in TMPDIR: a socket's path has at most 107 bytes, and the user may not enter our folders.
         self.folder = tempfile.mkdtemp(prefix="ptl-", dir="/tmp")
         self.user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.getuid() == 0 else {}
         if self.user:
@@ -58,7 +58,7 @@ class Server:
 
     def start(self, *command):
         with open(os.path.join(self.folder, "output"), "wb") as log:
-            # It ends with us, however we end.
+            # The server ends with this process, even after a crash.
             self.process = subprocess.Popen(command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=log,
                                             stderr=log, preexec_fn=lambda: LIBC.prctl(PR_SET_PDEATHSIG, self.end), **self.user)
         end = time.monotonic() + WAIT
@@ -89,7 +89,7 @@ class Server:
 
 
 def cells(line):
-    """Of a line of tab-separated text, as both databases write it; bytes that are no UTF-8 are kept as surrogates."""
+    """Splits a line of tab-separated text as both databases write it; bytes other than UTF-8 become surrogates."""
     plain = {ord("t"): 9, ord("n"): 10, ord("r"): 13, ord("b"): 8, ord("f"): 12, ord("v"): 11, ord("0"): 0}
 
     def unescape(cell):
@@ -105,8 +105,8 @@ def cells(line):
 
 
 class Postgres(Server):
-    """On a Unix socket alone."""
-    end = signal.SIGQUIT  # its own processes end, too
+    """Listens on a Unix socket only."""
+    end = signal.SIGQUIT  # ends the server's processes, too
 
     def __init__(self):
         folders = glob.glob("/usr/lib/postgresql/*/bin")
@@ -122,11 +122,11 @@ class Postgres(Server):
         self.start(self.postgres, "-D", data, "-k", self.folder, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "timezone=Asia/Tokyo")
 
     def script(self, data):
-        """psql reads it, as a user's does."""
+        """Lets psql read statements, as a user does."""
         return self.run(self.psql, "-X", "-q", "-h", self.folder, "-U", "ptl", "-d", "postgres", "-v", "ON_ERROR_STOP=1", input=data)
 
     def query(self, statement, head=False):
-        """With head, its first row has the names of the columns."""
+        """Returns the rows of a query. head: the first row has the names of the columns."""
         copy = f"COPY ({statement.strip().rstrip(';')}) TO STDOUT (HEADER {'on' if head else 'off'})"
         got = self.script(copy.encode())
         if got.returncode:
@@ -159,7 +159,7 @@ def free_ports(count):
 
 
 class ClickHouse(Server):
-    """On the loopback interface, with a password."""
+    """Listens on the loopback interface, with a password."""
 
     def __init__(self):
         server = program("clickhouse-server", "/usr/sbin")
@@ -171,7 +171,7 @@ class ClickHouse(Server):
         self.start(server, "--config-file=" + configuration)
 
     def send(self, statement, data=b""):
-        """The statement with what it inserts; what the server answers."""
+        """Sends a statement with its data. Returns the server's answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT)
         where = "/?" + urllib.parse.urlencode({"query": statement} if data else {})
         connection.request("POST", where, data or statement.encode(),

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A server that answers as debuginfod does.
+# A server that answers like debuginfod.
 import contextlib
 import http.server
 import threading
 
 
 def serve(find):
-    """Starts one on a free port of this machine. find(path): the bytes of what is asked for, or None if there is nothing."""
+    """Starts a server on a free port. find(path): returns the requested bytes, or None."""
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             data = find(self.path)
             self.send_response(404 if data is None else 200)
             self.send_header("Content-Length", str(len(data or b"")))
             self.end_headers()
-            # Who is interrupted has gone before it has all.
+            # An interrupted client closes the connection early.
             with contextlib.suppress(BrokenPipeError):
                 self.wfile.write(data or b"")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Makes .etl files as Event Tracing for Windows writes them, from the public descriptions that docs/etl.md names.
-"""File(...).buffer(cpu, events) gathers buffers of events; bytes(file) is the file."""
+# Makes .etl files in the form of Event Tracing for Windows, from the public descriptions listed in docs/etl.md.
+"""File(...).buffer(cpu, events) collects buffers of events; bytes(file) is the file."""
 import struct
 import uuid
 
@@ -26,14 +26,14 @@ def ansi(text):
 
 
 def sid(*parts):
-    """S-1-AUTHORITY-PARTS..."""
+    """Encodes the SID S-1-AUTHORITY-PARTS..."""
     return bytes([1, len(parts) - 1]) + parts[0].to_bytes(6, "big") + struct.pack(f"<{len(parts) - 1}I", *parts[1:])
 
 
-# ---- compressions, by [MS-XCA]: matches are looked for in a simple way ------------------------------------------
+# ---- compressions, by [MS-XCA], with a simple search for matches ------------------------------------------------
 
 def matches(data, window, least, longest):
-    """(literal,) or (distance, length), one after the other."""
+    """Yields tokens: (literal,) or (distance, length)."""
     seen, at = {}, 0
     while at < len(data):
         best = seen.get(data[at:at + 3], -1)
@@ -61,7 +61,7 @@ def lznt1(data):
                 tokens.append((1, struct.pack("<H", (token[0] - 1) << 16 - bits | token[1] - 3)))
                 at += token[1]
             elif len(token) == 2:
-                # Too long or far for here: as it is.
+                # A match too long or too far for this format is written literally.
                 tokens += [(0, chunk[at + k:at + k + 1]) for k in range(token[1])]
                 at += token[1]
             else:
@@ -111,7 +111,7 @@ def xpress(data):
 
 
 class HuffmanBits:
-    """Words of 16 bits, between which bytes stand: each word is written where the reader will look for it."""
+    """Writes 16-bit words among bytes: each word is at the place where the reader expects it."""
 
     def __init__(self, out):
         self.out, self.word, self.free = out, 0, 16
@@ -138,7 +138,7 @@ class HuffmanBits:
 
 
 def huffman(data):
-    """All 512 symbols have codes of 9 bits: their numbers."""
+    """All 512 symbols have 9-bit codes, equal to their numbers."""
     out = bytearray()
     for start in range(0, len(data), 65536):
         out += b"\x99" * 256
@@ -195,7 +195,7 @@ def instance(provider, opcode, payload=b"", version=0, ticks=START_TICKS, wide=T
 
 
 def extended(items):
-    """Items of (type, data)."""
+    """Encodes items of (type, data)."""
     out = b""
     for i, (kind, data) in enumerate(items):
         size = 8 + len(data)
@@ -218,10 +218,10 @@ def message(number, provider, payload=b"", ticks=START_TICKS, tid=8, pid=4):
     return aligned(struct.pack("<HBBHH", 8 + len(body), 0, 0x90, number, 0x02 | 0x10 | 0x20) + body)
 
 
-# ---- what explains events ---------------------------------------------------------------------------------------------
+# ---- descriptions of events -------------------------------------------------------------------------------------------
 
 def tracelogging(name, *fields):
-    """The item of an event: fields are (name, in, out, more), where more is what follows the types."""
+    """Encodes the item of an event. fields: (name, in, out, more); more: bytes behind the types."""
     body = b"\0" + ansi(name)
     for field in fields:
         title, kind, out, more = (*field, 0, b"")[:4] if len(field) < 4 else field
@@ -234,7 +234,7 @@ def traits(name):
 
 
 def event_info(provider, number, version, opcode, top, properties, texts):
-    """TRACE_EVENT_INFO. Properties are (name, in, out, flags, count, length, map), the first `top` of them no members."""
+    """Encodes TRACE_EVENT_INFO. Properties: (name, in, out, flags, count, length, map); the first `top` are not members."""
     strings, offset = b"", 112 + 24 * len(properties)
 
     def place(text):

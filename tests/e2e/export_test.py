@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What tests of exports share: a program whose function has a hostile name, a browser, sums of report.
-"""hostile() records; browse() gives the text of a page."""
+# Shared by tests of exports: a program with a hostile function name, a browser, sums of ptl-dump report.
+"""hostile() records; browse() returns the text of a page."""
 import collections
 import json
 import os
@@ -8,7 +8,7 @@ import shutil
 
 from scratch_test import DUMP, RECORD, check, output, path, run, scratch, write
 
-# As long as the name that the compiler is given; with markup of all kinds, control characters and bytes that are no UTF-8.
+# As long as the compiled name; with all kinds of markup, control characters and bytes other than UTF-8.
 HOSTILE = b"</title><script>alert('x')</script>]]>&quot;\\\";--\x01\x1b[31m\xff\xc3(\xe2\x80\xae\xef\xbf\xbf{}|\t`$(id)"
 PLAIN = "h" * len(HOSTILE)
 SOURCE = """
@@ -19,7 +19,7 @@ int main(void) { for (int i = 0; i < 50; i++) %s(i); return 0; }
 
 
 def hostile(name):
-    """A trace of a program with such a function."""
+    """Records a program that has a function with the hostile name."""
     write("hostile.c", SOURCE)
     output("gcc", "-g0", "-O1", "-o", path("hostile"), path("hostile.c"))
     with open(path("hostile"), "rb") as file:
@@ -35,12 +35,12 @@ def record(name, *command, options=()):
 
 
 SWITCH_EVENT = "3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c opcode=36 version=131"  # the kernel's class of threads
-# What CPUs run from when on, in nanoseconds since the start: (time, CPU, process and thread, 0 for none).
+# Switches of CPUs, in nanoseconds since the start: (time, CPU, process and thread, 0 for idle).
 SWITCHES = ((1000, 0, 7), (2000, 1, 8), (3000, 0, 8), (3500, 1, 7), (4500, 0, 0), (6000, 1, 0))
 
 
 def switched(name):
-    """A trace of two threads with calls, which take turns on two CPUs and write events of an activity."""
+    """Makes a trace of two threads with calls. The threads take turns on two CPUs and write events of an activity."""
     tools = os.environ["PTL_TEST_TOOLS"]
     write("switched.txt", "psb\ntsc 1500\nmode.exec 64\nfup 0x401000\npsbend\ntip 0x401005\ntsc 3000\ntip 0x401005\ntsc 5000\ntip.pgd -\n")
     output(os.path.join(tools, "pt_assemble"), "-o", path("switched.pt"), path("switched.txt"))
@@ -67,7 +67,7 @@ def report(*arguments):
 
 
 def by_name(rows, member):
-    """{function: sum of that member}; what has no symbol is "image+0x..." as exports call it."""
+    """Returns {function: sum of the member}; code without a symbol is "image+0x...", as in exports."""
     sums = {}
     for row in rows:
         name = row["function"]
@@ -78,7 +78,7 @@ def by_name(rows, member):
 
 
 def total_by_name(rows, member):
-    """Totals of functions whose name is that of one alone"""
+    """Returns the totals of functions with a unique name."""
     named = collections.Counter(row["function"] for row in rows)
     return {row["function"]: row[member] for row in rows if row["function"] and named[row["function"]] == 1 and row[member]}
 
@@ -91,7 +91,7 @@ BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 def browse(url):
-    """The document of a page after its scripts have run; None where the browser does not start here."""
+    """Returns a page's document after its scripts have run; None if the browser does not start."""
     home = os.path.join(scratch, "browser")
     got = run(BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--user-data-dir=" + home,
               "--allow-file-access-from-files", "--virtual-time-budget=8000", "--dump-dom", url, env={**os.environ, "HOME": home})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Recordings in which one allocation or one write fails, and the law for them: what did not record to its end never says that it is complete.
+"""Recordings with a failing allocation or write, and their law: an incomplete recording is never marked as complete.
 
-tests/failing/failing.c is preloaded into ptl-record alone, so that the command and its children are left alone.
+tests/failing/failing.c is preloaded into ptl-record only: the command and its children run normally.
 """
 import json
 import os
@@ -10,7 +10,7 @@ import subprocess
 FAILING = os.path.join(os.environ["PTL_TEST_TOOLS"], "failing.so")
 NATIVE = ("--source=none",)
 SHELL = "true | cat; ls / >/dev/null; true"
-# Options, the command, and how many processes it has.
+# Options, the command, and its number of processes.
 CASES = {
     "native": (NATIVE, SHELL, 4),
     "software": (("--source=software",), "true", 1),
@@ -45,7 +45,7 @@ class Recorder:
         return self.run("ptl-record", "-o", "failing.ptl", *options, "--", "sh", "-c", script, environment=environment)
 
     def count(self, case):
-        """How many allocations and writes the recording makes."""
+        """Returns the number of allocations and writes of the recording."""
         path = os.path.join(self.folder, "counts")
         done = self.record(case, {"LD_PRELOAD": os.path.basename(FAILING), "LD_LIBRARY_PATH": os.path.dirname(FAILING), "PTL_FAILING_PROGRAM": "ptl-record", "PTL_FAILING_COUNTS": path})
         if done.returncode:
@@ -54,7 +54,7 @@ class Recorder:
             return dict(zip(("ALLOCATION", "WRITE"), map(int, file.read().split()))), done
 
     def attempt(self, case, kind, number, in_a_row=1):
-        """What law the recording breaks in which this allocation or write fails; None: no law."""
+        """Lets an allocation or write fail. Returns the law that the recording breaks, or None."""
         try:
             done = self.record(case, {"LD_PRELOAD": os.path.basename(FAILING), "LD_LIBRARY_PATH": os.path.dirname(FAILING), "PTL_FAILING_PROGRAM": "ptl-record", "PTL_FAILING_" + kind: str(number),
                                       "PTL_FAILING_RUN": str(in_a_row)})
@@ -64,7 +64,7 @@ class Recorder:
         return what and f"{case}: {what} when {kind} {number} fails ({in_a_row} in a row): status {done.returncode}: {done.stderr}"
 
     def judge(self, name):
-        """(complete, losses, processes) of a file."""
+        """Returns (complete, losses, processes) of a file."""
         described = self.run("ptl-dump", "info", "--json", name).stdout.splitlines()
         objects = [json.loads(line) for line in described]
         if not objects:
@@ -74,7 +74,7 @@ class Recorder:
 
 
 def broken(done, files, processes):
-    """The law that a finished recording breaks; None: no law."""
+    """Returns the law that a finished recording breaks, or None."""
     if done.returncode not in (0, 4):
         return "it ends with another status than 0 and 4"
     if done.returncode and "error:" not in done.stderr:
@@ -89,7 +89,7 @@ def broken(done, files, processes):
         return f"{found} processes of {processes} are in a file that says it is complete"
     if "no losses" in done.stderr and lost:
         return "losses are in the file, and not in the summary"
-    # A failure that cost nothing: as that of the second of two files, of which no byte was lost.
+    # A failure without a loss, such as for the second of two files that lost no byte.
     if complete and done.returncode and not losses and found < processes:
         return "the file says that it is complete after an error"
     return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# For tests of traces that are read while they are written.
+# Shared by tests that read traces during writing.
 import json
 import time
 
@@ -11,13 +11,13 @@ TOLD = ("complete", "machine", "start_time", "end_time", "losses", "damage", "at
 
 
 def end(process):
-    """Exit status and messages."""
+    """Returns exit status and messages."""
     _, err = process.communicate(timeout=120)
     return process.returncode, err.decode()
 
 
 def wait_until(condition, seconds=30):
-    """True; what never comes true ends the test."""
+    """Waits until the condition is true; ends the test after a time limit."""
     last = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > last:
@@ -27,18 +27,18 @@ def wait_until(condition, seconds=30):
 
 
 def count(name):
-    """Events that a trace has so far; what is being written has no index, and no end."""
+    """Returns the number of events of a trace so far; an unfinished trace has no index and no end."""
     got = run(DUMP, "events", "--json", name)
     return len(got.stdout.splitlines()) if got.returncode in (0, 3) else 0
 
 
 def pieces(data, number):
-    """A trace in pieces that end anywhere, within its buffers too."""
+    """Returns a trace in pieces that end anywhere, also inside buffers."""
     return [data[len(data) * i // number:len(data) * (i + 1) // number] for i in range(number)]
 
 
 def dump(name, *view):
-    """What ptl-dump shows; of info, what two traces of equal content have in common."""
+    """Returns ptl-dump's output; of info, only the lines that are equal for equal content."""
     got = run(DUMP, *view, name)
     if got.returncode not in (0, 1, 3):
         return f"(failed) {got.stderr}"
@@ -49,6 +49,6 @@ def dump(name, *view):
 
 
 def differing(a, b):
-    """The views in which two traces differ."""
+    """Returns the views in which two traces differ."""
     return [(view, x, y) if view[0] == "info" else view for view in VIEWS
             if (x := dump(a, *view)) != (y := dump(b, *view))]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ELF programs that run, and whose symbol tables are hostile: names that overlap in the strings, sections that a sparse file makes large."""
+"""Runnable ELF programs with hostile symbol tables: names that overlap in the strings, and huge sections of sparse files."""
 import os
 import struct
 
 SYMBOL_SIZE = 24
-HEADER = struct.Struct("<IIQQQQIIQQ")  # of a section
+HEADER = struct.Struct("<IIQQQQIIQQ")  # section header
 NAME, TYPE, FLAGS, ADDRESS, OFFSET, SIZE, LINK, INFO, _, _ = range(10)
 PROGBITS, SYMTAB, DYNSYM = 1, 2, 11
 EXECUTABLE = 4
@@ -17,14 +17,14 @@ def headers_of(program):
 
 
 def with_headers(body, headers):
-    """The bytes with these section headers at their end."""
+    """Appends these section headers to the bytes."""
     body += bytes(-len(body) % 16)
     struct.pack_into("<Q", body, 40, len(body))
     return body + b"".join(HEADER.pack(*header) for header in headers)
 
 
 def strings_of(size):
-    """One name of this size. No part of the name repeats soon, so that names that begin within the name share no beginnings."""
+    """Makes a name of this size without early repetitions, so that names starting inside it share no beginnings."""
     state, text = 1, bytearray(size)
     for i in range(1, size - 1):
         state = state * 1103515245 + 12345 & 0x7FFFFFFF
@@ -37,7 +37,7 @@ def section(headers, kind):
 
 
 def with_names(program, symbols, strings_size):
-    """A program with a symbol table of its own. Each symbol's name begins a byte behind the name of the symbol before."""
+    """Makes a program with a symbol table. Each symbol's name begins a byte behind the previous symbol's name."""
     headers, body = headers_of(program), bytearray(program)
     text = next(i for i, header in enumerate(headers) if header[TYPE] == PROGBITS and header[FLAGS] & EXECUTABLE and header[SIZE] > 64)
     table = section(headers, SYMTAB)
@@ -61,7 +61,7 @@ def write(path, data, size=0):
 
 
 def write_sparse(path, program, which, size):
-    """Writes a program in which one section has this size, of which most is a hole. which: "symbols", "strings", "names" or "dynamic"."""
+    """Writes a program with a section of this size, mostly a hole. which: "symbols", "strings", "names" or "dynamic"."""
     headers, body = headers_of(program), bytearray(program)
     names, = struct.unpack_from("<H", program, 62)
     table, dynamic = section(headers, SYMTAB), section(headers, DYNSYM)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A small kernel for tests: its code, where it lies, and what a machine shows of it in /proc and /sys.
+# A small kernel for tests: code, addresses, and its files in /proc and /sys.
 """import kernel_image_test after putting tests/reader on sys.path."""
 import os
 import struct
@@ -42,13 +42,13 @@ bpf_prog_1:
     nop
     ret
 """
-# What one system call makes: by the function that does the work, the packets between entry and return, and how many instructions.
+# A system call by the function that does the work: the packets between entry and return, and the number of instructions.
 AROUND = 5 + 1 + 1 + 3
 WORK = {"module": ("module_work", "ttn", 8), "poked": ("module_work", "tn", 6), "made": ("bpf_prog_1", "", 2)}
 
 
 class Kernel:
-    """Assembled and linked; what the machine shows of it is in the folder kernel/ of the scratch folder."""
+    """Assembles and links the kernel; the machine's files are in the folder kernel/ of the scratch folder."""
 
     def __init__(self):
         write("kernel.s", SOURCE.encode())
@@ -64,7 +64,7 @@ class Kernel:
         self.symbols = {name: int(address, 16) for address, _, name in map(str.split, names.splitlines())}
 
     def core(self, without=()):
-        """The file /proc/kcore: an ELF core with the code where it lies."""
+        """Returns the file /proc/kcore: an ELF core with the code at its addresses."""
         places = [(TEXT, self.code[".text"].ljust(4096, b"\xcc")), (MODULE, self.code[".module"]), (MADE, self.code[".made"])]
         places = [place for place in places if place[0] not in without]
         data, headers = b"", struct.pack("<IIQQQQQQ", 4, 0, 0, 0, 0, 0, 0, 0)
@@ -83,7 +83,7 @@ class Kernel:
         return "\n".join(lines) + "\n"
 
     def show(self, files=("kcore", "kallsyms", "notes")):
-        """Puts what is shown where the stand-in takes it from."""
+        """Writes the files that the stand-in shows."""
         contents = {
             "kcore": ("kernel/proc/kcore", self.core()),
             "kallsyms": ("kernel/proc/kallsyms", self.kallsyms().encode()),
@@ -97,7 +97,7 @@ class Kernel:
                 os.unlink(path(place))
 
     def system_call(self, kind):
-        """Packets from a SYSCALL instruction to where it goes on, and the instructions that the kernel executes."""
+        """Returns the packets from a SYSCALL instruction to its return, and the instructions executed by the kernel."""
         work, loop, count = WORK[kind]
         packets = [f"tip {self.symbols['entry_SYSCALL_64']:#x}", "tnt n", f"tip {self.symbols[work]:#x}", f"tnt {loop}tt"]
         return packets, AROUND + count

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads pcapng by its specification alone, strictly: read(data) gives interfaces and packets."""
+"""Reads pcapng strictly by its specification: read(data) returns interfaces and packets."""
 import struct
 
 
 class Bad(Exception):
-    """Not pcapng."""
+    """The data violates pcapng."""
 
 
 def need(condition, what):
@@ -13,7 +13,7 @@ def need(condition, what):
 
 
 def options(data):
-    """(code, bytes) of each option; the list has its end."""
+    """Returns (code, bytes) of each option; requires the end of the list."""
     found, at = [], 0
     while True:
         need(at + 4 <= len(data), "options without an end")
@@ -40,7 +40,7 @@ def blocks(data):
 
 
 def read(data):
-    """(section options, interfaces, packets, statistics), each a list of dictionaries."""
+    """Returns (section options, interfaces, packets, statistics), lists of dictionaries."""
     interfaces, packets, statistics, section = [], [], [], None
     for kind, body in blocks(data):
         need((section is None) == (kind == 0x0A0D0D0A), "a section is what begins the file, and nothing else")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the end-to-end tests of perf.data with Intel PT share: writing such files, as no machine of ours makes them.
+# Shared by end-to-end tests of perf.data with Intel PT: writing such files, for machines without Intel PT.
 """import perf_file after putting the folder of the test, and tests/reader, on sys.path."""
 import os
 import struct
@@ -8,12 +8,12 @@ import subprocess
 import ptl_reader
 from scratch_test import DUMP, run, scratch, write
 
-PMU = 8                         # the type that a kernel may have given to the PMU intel_pt
+PMU = 8                         # a possible type of the PMU intel_pt
 TSC, NORETCOMP, MTC, CYC = 1 << 10, 1 << 11, 1 << 9, 1 << 1
-EVERYWHERE = 0xffffffff         # no CPU, or no thread
+EVERYWHERE = 0xffffffff         # any CPU, or any thread
 SAMPLE_TYPE = 0x1 | 0x2 | 0x4 | 0x80 | 0x10000  # IP, TID, TIME, CPU, IDENTIFIER
 SWITCH, SWITCH_CPU_WIDE, OUT = 14, 15, 1 << 13
-IMAGE = "1d5db12c"              # how the GUID of image events begins
+IMAGE = "1d5db12c"              # start of the GUID of image events
 
 
 def entry(kind, body, misc=0):
@@ -28,7 +28,7 @@ def text(value):
 
 class File:
     """
-    A perf.data file in the making. TSC t is the time zero + (t * mult >> shift). The CPU's own TSC had a lead on t: packets hold the
+    A perf.data file being made. TSC t has the time zero + (t * mult >> shift). The CPU's TSC leads t: packets hold the
     lower 56 bits of t + lead.
     """
 
@@ -66,7 +66,7 @@ class File:
         self.records.append(entry(10, body + self.trailer(pid, tid, tsc)))
 
     def mappings(self, trace, pid, tid, earliest):
-        """The code that a process of the trace had, as MMAP2 records."""
+        """Adds the code of a process of the trace as MMAP2 records."""
         for event in trace.events():
             if event["pid"] == pid and event["provider"].hex().startswith(IMAGE) and event["opcode"] == 10:
                 base, size = struct.unpack_from("<QQ", event["payload"])
@@ -81,13 +81,13 @@ class File:
         self.records.append(entry(kind, body + self.trailer(pid, tid, tsc, cpu)))
 
     def switch_out(self, pid, tid, after, tsc, cpu=0, after_pid=None):
-        """after: the thread that comes next, which is its process's first one unless after_pid is given."""
+        """Adds a switch. after: the next thread, the first of its process unless after_pid is given."""
         next_ids = struct.pack("<II", after if after_pid is None else after_pid, after)
         kind, body = (SWITCH_CPU_WIDE, next_ids) if self.switches == 3 else (SWITCH, b"")
         self.records.append(entry(kind, body + self.trailer(pid, tid, tsc, cpu), OUT))
 
     def packets(self, data, index, cpu=EVERYWHERE, tid=EVERYWHERE, position=None, reference=None):
-        """A record of trace data: perf pads it to 8 bytes, and the next one begins where its bytes end."""
+        """Adds a record of trace data: perf pads it to 8 bytes, and the next record's data continues at its last byte."""
         at = self.positions.get(index, 0) if position is None else position
         self.positions[index] = at + len(data)
         self.records.append(entry(71, struct.pack("<QQQIIII", len(data) + -len(data) % 8, at,
@@ -95,7 +95,7 @@ class File:
         self.records.append(data + bytes(-len(data) % 8))
 
     def truncated(self, tsc, pid, tid, cpu=0):
-        """An AUX record that says that the buffer was full."""
+        """Adds an AUX record of a full buffer."""
         self.records.append(entry(11, struct.pack("<QQQ", 0, 0, 1) + self.trailer(pid, tid, tsc, cpu)))
 
     def bytes(self):
@@ -107,7 +107,7 @@ class File:
 
 
 def streams_of(trace):
-    """PT streams of a trace: (pid, tid, bytes)."""
+    """Returns the PT streams of a trace: (pid, tid, bytes)."""
     found = []
     for stream in trace.streams.values():
         if stream.kind == ptl_reader.PT:
@@ -121,7 +121,7 @@ def load(name):
 
 
 def stretches(trace, tid):
-    """The packets of a thread without their times, as text, each list up to a TIP.PGD."""
+    """Returns a thread's packets as text without times, in lists up to each TIP.PGD."""
     lists = [[]]
     for line in run(DUMP, "packets", "--tid", str(tid), trace).stdout.splitlines():
         if not line.startswith(" "):
@@ -135,7 +135,7 @@ def stretches(trace, tid):
 
 
 def assemble(lines, lead=0):
-    """lead: as that of File, for TSC packets."""
+    """lead: as in File, for TSC packets."""
     if lead:
         lines = [f"tsc {(int(line.split()[1], 0) + lead) % (1 << 56):#x}" if line.startswith("tsc ") else line for line in lines]
     write("lines.txt", "\n".join(lines).encode())

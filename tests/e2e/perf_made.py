@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What tests of perf.data share: writing files with records that a kernel of another version, or another machine, makes.
+# Shared by tests of perf.data: writing files with records of other kernel versions and other machines.
 """import perf_made after putting the folder of the test on sys.path."""
 import struct
 
@@ -12,19 +12,19 @@ OUTSIDE = 0xffffffff
 
 
 def entry(kind, body, misc=0):
-    """A record, whose body is made a multiple of 8 bytes."""
+    """Makes a record, with the body padded to a multiple of 8 bytes."""
     body += bytes(-len(body) % 8)
     return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
 
 
 def text(value):
-    """A string of a record: zero-terminated, a multiple of 8 bytes."""
+    """Encodes a string: zero-terminated, padded to a multiple of 8 bytes."""
     data = value.encode() + b"\0"
     return data + bytes(-len(data) % 8)
 
 
 class Event:
-    """An event that perf was asked for; `extra` has offsets and values of attributes beside those named here."""
+    """Makes the attributes of an event. extra: offsets and values of further attributes."""
 
     def __init__(self, sample_type, kind=1, config=0, name=None, flags=COMM_EXEC, period=1000, read_format=0, extra=()):
         self.sample_type, self.kind, self.config, self.name = sample_type | IDENTIFIER, kind, config, name
@@ -39,13 +39,13 @@ class Event:
 
 
 class Data:
-    """A perf.data file; all events have TID, TIME and CPU, so that all trailers are alike."""
+    """A perf.data file. All events have TID, TIME and CPU, so all trailers have the same form."""
 
     def __init__(self, *events):
         self.events, self.records = events, []
 
     def add(self, kind, body, misc=0, pid=0, tid=0, time=0, number=0, cpu=0):
-        """A record of the kernel with its trailer."""
+        """Adds a record of the kernel with its trailer."""
         trailer = struct.pack("<IIQIIQ", pid, tid, time, cpu, 0, 100 + number)
         self.records.append(entry(kind, body + bytes(-len(body) % 8) + trailer, misc))
 
@@ -66,7 +66,7 @@ class Data:
         self.add(1, struct.pack("<IIQQQ", pid, tid, base, size, offset) + text(name), misc, 0, 0, time)
 
     def sample(self, ip, pid, tid, time, behind=b"", misc=USER, number=0, cpu=0):
-        """behind: what follows CPU and, if the event has it, the period."""
+        """Adds a sample. behind: bytes behind CPU and, if the event has it, the period."""
         self.records.append(entry(9, struct.pack("<QQIIQII", 100 + number, ip, pid, tid, time, cpu, 0) + behind, misc))
 
     def names(self):
@@ -79,7 +79,7 @@ class Data:
 
     def bytes(self, magic=b"PERFILE2", types=(), features=()):
         """
-        The file: header, ids, attributes, records, and the names if an event has one. types: names of tracepoints as in old files;
+        Returns the file: header, ids, attributes, records, and names if any event has a name. types: tracepoint names of old files;
         features: further (number, bytes).
         """
         data = b"".join(self.records)

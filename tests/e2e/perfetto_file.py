@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Reads traces of Perfetto, as far as timelines need it: https://perfetto.dev/docs/reference/trace-packet-proto
-"""read(data) gives what a viewer would show. It knows nothing of how PTL writes, and is strict where a viewer is lenient."""
+# Reads the parts of Perfetto traces that timelines use: https://perfetto.dev/docs/reference/trace-packet-proto
+"""read(data) returns the contents that a viewer shows. It is independent of PTL's writer, and stricter than a viewer."""
 import struct
 
 BOOT_TIME = 6
@@ -18,7 +18,7 @@ def varint(data, at):
 
 
 def fields(data):
-    """[(number, value)] of a message"""
+    """Returns [(number, value)] of a message."""
     at, found = 0, []
     while at < len(data):
         tag, at = varint(data, at)
@@ -63,12 +63,12 @@ class Track:
             thread = fields(thread)
             self.pid, self.tid, self.name = one(thread, 1), one(thread, 2), one(thread, 5, b"").decode("utf-8")
         self.events = []    # (time, order, kind, name or value, flows)
-        self.slices = []    # [name, start, end, depth], in the order in which they began
+        self.slices = []    # [name, start, end, depth], in order of starts
         self.instants = []  # (time, name, flows)
         self.values = []    # (time, value)
 
     def nest(self):
-        """Slices from their begins and ends, by time as a viewer sorts them."""
+        """Makes slices from begin and end events, sorted by time as in a viewer."""
         open_slices = []
         for time, _, kind, what, flows in sorted(self.events, key=lambda event: event[:2]):
             if kind == 1:
@@ -87,7 +87,7 @@ class Track:
 class Sequence:
     def __init__(self):
         self.names = {}
-        self.clocks = {}  # number: [is a difference, time of the last]
+        self.clocks = {}  # number: [is incremental, last time]
         self.clock = BOOT_TIME
         self.track = 0
 
@@ -133,7 +133,7 @@ def take_event(sequence, tracks, time, order, event):
 
 
 def read(data):
-    """{uuid: Track}"""
+    """Returns {uuid: Track}."""
     tracks, sequences = {}, {}
     for order, (number, packet) in enumerate(fields(data)):
         if number != 1:

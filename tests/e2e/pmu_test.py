@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the end-to-end tests of Intel PT hardware share: scripts for the library that stands in for it (tests/pmu), and
+# Shared by end-to-end tests of Intel PT hardware: scripts for the library that replaces the hardware (tests/pmu), and
 # running ptl-record with it.
 """import pmu_test after putting tests/reader on sys.path."""
 import json
@@ -15,10 +15,10 @@ from scratch_test import DUMP, RECORD, path, run, scratch, write
 
 PROGRAMS = os.environ["PTL_PROGRAMS"]
 TASKS = os.path.join(PROGRAMS, "tasks")
-FILTERABLE = not any(character in os.path.realpath(TASKS) for character in " ,")  # as the kernel has it
-LEAD = 1000  # nanoseconds that the kernel takes before there are packets
+FILTERABLE = not any(character in os.path.realpath(TASKS) for character in " ,")  # the kernel refuses such paths
+LEAD = 1000  # nanoseconds from the kernel's start to the first packets
 TRUNCATED, PARTIAL, COLLISION = 1, 4, 8
-# What a CPU that has everything shows; a test takes away from it.
+# sysfs files of a CPU with all features; a test removes some.
 DEVICE = {
     "type": "1009", "nr_addr_filters": "2", "max_nonturbo_ratio": "26", "tsc_art_ratio": "104:1",
     "caps/psb_cyc": "1", "caps/psb_periods": "3f", "caps/cycle_thresholds": "1fff", "caps/mtc": "1",
@@ -32,7 +32,7 @@ DEVICE = {
 
 
 class Recording:
-    """What a program executed under the software source, as packets of its threads: the same each time."""
+    """A program's execution under the software source as packets of its threads, equal in every run."""
 
     def __init__(self, name, *command, options=()):
         self.name = name
@@ -46,7 +46,7 @@ class Recording:
         self.end = max(event["time"] for event in self.trace.events())
 
     def images(self, pid):
-        """What a process had mapped: (base, size, offset, protection, path)."""
+        """Returns a process's mappings: (base, size, offset, protection, path)."""
         found = []
         for event in self.trace.events():
             if event["pid"] == pid and event["provider"].hex().startswith(perf_file.IMAGE) and event["opcode"] == 10:
@@ -58,7 +58,7 @@ class Recording:
 
 
 def stats_of_threads(trace, *options):
-    """Of each thread that executed something: instructions, the hash of their addresses, gaps."""
+    """Returns for each thread with executed code: instructions, hash of addresses, gaps."""
     done = run(DUMP, "stats", "--json", "--hash", *options, trace)
     return {thread["tid"]: (thread["instructions"], thread["ip_sha256"], thread["gaps"])
             for process in json.loads(done.stdout)["processes"] for thread in process["threads"]
@@ -67,8 +67,8 @@ def stats_of_threads(trace, *options):
 
 def take_turns(script, threads, cpus=1, each=2):
     """
-    Packets of each CPU on which threads take turns, some stretches each, and when the last one ends; the switches go into
-    the script. threads: (pid, tid, the thread's stretches, which are used up). Time is reported as a CPU does: when
+    Returns the packets of each CPU on which threads take turns of some stretches, and the end of the last turn. Adds the switches to
+    the script. threads: (pid, tid, the thread's stretches, which are consumed). Time packets come as from a CPU: when
     packets are enabled, and at each PSB.
     """
     packets, now, turn, begun = [[] for _ in range(cpus)], LEAD, 0, set()
@@ -98,7 +98,7 @@ def take_turns(script, threads, cpus=1, each=2):
 
 
 def alone(recording, tid):
-    """Packets of one thread that has a buffer of its own."""
+    """Returns the packets of a thread with its own buffer."""
     packets, now = [], LEAD
     for stretch in stretches(recording.name, tid):
         for packet in stretch:
@@ -110,7 +110,7 @@ def alone(recording, tid):
 
 
 class Script:
-    """What the stand-in plays; times are nanoseconds since it begins."""
+    """A script for the stand-in; times are nanoseconds since its start."""
 
     def __init__(self, recording):
         self.recording, self.lines = recording, []
@@ -123,13 +123,13 @@ class Script:
         self.lines.append(" ".join(str(word) for word in words))
 
     def processes(self):
-        """The command and its children, with what the command maps."""
+        """Adds the command and its children, with the command's mappings."""
         command = self.pids[0]
         for number, pid in enumerate(self.pids):
             self.add("process", pid, number)
         self.add("exec", command, 1, "tasks")
         for base, size, offset, protection, name in self.recording.images(command):
-            # Of memory without a file (the vdso) the process that is really there has its own.
+            # Memory without a file (the vdso) differs in the real process.
             if name.startswith("//"):
                 continue
             self.add("map", command, base, size, offset, protection, 2, name)
@@ -137,7 +137,7 @@ class Script:
             self.add("fork", pid, command, pid, command, 3)
 
     def cpu_wide(self):
-        """Switches as events of all that runs on a CPU report them: the idle thread's, too, and with each which one is next."""
+        """Adds switches as events of a whole CPU report them: also to the idle thread, each with the next thread."""
         for index, line in enumerate(self.lines):
             words = line.split()
             if words[0] == "out":
@@ -151,20 +151,20 @@ class Script:
         self.add("packets", 0, name)
 
     def turns(self, cpus=1, each=2):
-        """All threads of the recording by turns: packets of each CPU, and the time at the end."""
+        """Runs all threads of the recording in turn. Returns the packets of each CPU, and the time at the end."""
         threads = [(pid, tid, stretches(self.recording.name, tid)) for pid, tid, _ in self.recording.streams]
         lists, end = take_turns(self, threads, cpus, each)
         return [assemble(packets) for packets in lists], end
 
     def aux(self, cpu, pid, tid, data, end, piece=5000, flags=0):
-        """Packets of a CPU, which are those loaded last, in pieces."""
+        """Adds packets of a CPU, from the packets loaded last, in pieces."""
         for first in range(0, len(data), piece):
             self.add("aux", cpu, first, min(first + piece, len(data)), flags if first + piece >= len(data) else 0, pid, tid,
                      end)
 
 
 def device(changes=None, online="0-1"):
-    """The folder that stands for the driver; None takes a file away."""
+    """Writes the folder that replaces the driver; None removes a file."""
     for name, text in {**{"intel_pt/" + name: text for name, text in DEVICE.items()}, "online": online,
                        **(changes or {})}.items():
         os.makedirs(os.path.dirname(path(name)), exist_ok=True)
@@ -179,12 +179,12 @@ def device(changes=None, online="0-1"):
 
 
 def environment():
-    # A path in LD_PRELOAD must have no blanks; one to look in may.
+    # A path in LD_PRELOAD must have no blanks; a search path may.
     return {**os.environ, "LD_PRELOAD": "pmu.so", "LD_LIBRARY_PATH": os.environ["PTL_TEST_TOOLS"], "PTL_PMU": scratch}
 
 
 def log():
-    """What was asked of the stand-in."""
+    """Returns the requests to the stand-in."""
     try:
         with open(path("log"), encoding="utf-8") as file:
             return file.read().splitlines()
@@ -206,7 +206,7 @@ def wait_for(condition, seconds=120):
 
 
 def children_of(parent):
-    """Pids of a process's children, with the names that the kernel has for them."""
+    """Returns the pids of a process's children, with their names by the kernel."""
     found = {}
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -220,7 +220,7 @@ def children_of(parent):
 
 
 def family(*arguments, program=TASKS):
-    """The program, running natively until its standard input ends, with its children: (process, pids)."""
+    """Starts the program natively, until its standard input ends, with its children: (process, pids)."""
     process = subprocess.Popen([program, *arguments], stdin=subprocess.PIPE)
     wanted = int(arguments[1]) if len(arguments) > 1 else 0
     pids, until = [], time.monotonic() + 120
@@ -231,8 +231,8 @@ def family(*arguments, program=TASKS):
 
 def in_container(place):
     """
-    The program in namespaces of its own for mounts and pids, its file on a file system that nobody else sees: (process, its pid
-    out here); None where this user makes no containers. It runs until its standard input ends.
+    Starts the program in new namespaces of mounts and pids, with its file on a file system invisible outside: (process, its pid
+    outside); None if this user cannot make containers. The program runs until its standard input ends.
     """
     os.mkdir(place)
     process = subprocess.Popen(["unshare", "--mount", "--pid", "--fork", "--", "sh", "-c",
@@ -246,12 +246,12 @@ def in_container(place):
 
 
 def late(program=TASKS):
-    """A process that becomes the program when a line is written to it."""
+    """Returns a process that executes the program once a line is written to it."""
     return subprocess.Popen(["/bin/sh", "-c", 'read line; exec "$0" 1', program], stdin=subprocess.PIPE, text=True)
 
 
 def play_running(script, *arguments, online="0-1", begun=lambda: None):
-    """Records what runs already until all has been played, and ends with Ctrl-C. begun: called while it is recorded."""
+    """Records a running process until the script ends, and stops with Ctrl-C. begun: called during the recording."""
     device(None, online)
     write("script", ("\n".join(script.lines) + "\n").encode())
     process = start(*arguments, command=())
@@ -272,7 +272,7 @@ def play_running(script, *arguments, online="0-1", begun=lambda: None):
 
 
 def play(script, *arguments, command=(TASKS, "1"), changes=None, online="0-1", hold=True, meanwhile=lambda: None):
-    """Records the command while the stand-in plays. The command goes on until all has been played. meanwhile: called now and then."""
+    """Records the command while the stand-in plays. The command runs until the script ends. meanwhile: called repeatedly."""
     device(changes, online)
     write("script", ("\n".join(script.lines if script else []) + "\n").encode())
     process = start(*arguments, command=command)
@@ -295,9 +295,9 @@ def losses(name="out.ptl"):
 
 def nothing_lost(processes=1):
     """
-    Whether all that is played was recorded. Each real process that stands for one of those has code in memory that no file has, its
-    [vdso], which a look at /proc reads; as the process ends when all has been played, it may do so in the middle of that look. What is played
-    executes nothing there. No other loss is expected, nor more than one of each process.
+    Returns whether everything played was recorded. Each real process in place of a recorded process has code without a file, its
+    [vdso], which a look at /proc reads. The process ends together with the script, perhaps in the middle of that look. The played code
+    executes nothing there. At most one such loss per process is expected, and no other loss.
     """
     found = losses()
     return all(loss["kind"] == "code" and loss["cause"].startswith("code in memory of no file was gone") for loss in found) and sum(
@@ -309,6 +309,6 @@ def streams(name="out.ptl"):
 
 
 def notes():
-    """What the recorder says in the trace."""
+    """Returns the recorder's notes in the trace."""
     events = (json.loads(line) for line in run(DUMP, "events", "--json", "out.ptl").stdout.splitlines())
     return [event["message"] for event in events if event["provider"] == "PTL-Record"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Profiles of functions as the programs that they are written for show them: go tool pprof, callgrind_annotate, speedscope.
+# Profiles of functions as shown by their target programs: go tool pprof, callgrind_annotate, speedscope.
 import os
 import re
 
@@ -7,7 +7,7 @@ from scratch_test import check, path, run
 
 
 def pprof(*arguments):
-    """Of Debian's Go; its folders are the test's."""
+    """Runs Debian's Go with folders of the test."""
     environment = {**os.environ, "HOME": path(""), "PPROF_TMPDIR": path("pprof"), "GOCACHE": path("gocache"), "LC_ALL": "C.UTF-8"}
     got = run("go", "tool", "pprof", *arguments, env=environment)
     check("go tool pprof %s" % " ".join(arguments), got.returncode == 0, got)
@@ -15,7 +15,7 @@ def pprof(*arguments):
 
 
 def top(*arguments):
-    """{function: (flat, cumulative)}"""
+    """Returns {function: (flat, cumulative)}."""
     text = pprof("-top", "-nodecount=100000", "-nodefraction=0", "-unit=ns" if "-sample_index=time" in arguments else "-unit=count",
                  *arguments)
     found = {}
@@ -26,8 +26,8 @@ def top(*arguments):
 
 
 def annotated(*arguments):
-    """{function: (instructions, nanoseconds)}, and the sums"""
-    # Perl complains of a locale that is not there.
+    """Returns {function: (instructions, nanoseconds)}, and the sums."""
+    # Perl prints a warning for a missing locale.
     got = run("callgrind_annotate", "--auto=no", "--threshold=100", *arguments, env={**os.environ, "LC_ALL": "C"})
     check("callgrind_annotate %s" % " ".join(arguments), got.returncode == 0 and not got.stderr, got)
     number = r"([\d,]+|\.)(?: \([^)]*\))?"
@@ -46,7 +46,7 @@ def annotated(*arguments):
 
 
 def sums(document):
-    """{function: self}, {function: total}"""
+    """Returns {function: self}, {function: total}."""
     own, total = {}, {}
     names = [frame["name"] for frame in document["shared"]["frames"]]
     for profile in document["profiles"]:

@@ -1,17 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-# Writes a random static program for x86-64, as assembly text: instructions of all classes around branches of all kinds.
+# Writes a random static x86-64 program as assembly text: instructions of all classes around branches of all kinds.
 """
     random_program.py [--size N] [--steps N] [--rounds N] [--signals] [--without FEATURE,...] [--only FEATURE,...] SEED >program.s
     gcc -nostdlib -static -no-pie -o program program.s
 
-The program ends by itself. It then writes all registers, the flags, and sums of its memory and vector registers to standard output.
-The same seed makes the same program. Its output must be equal natively and recorded, and its flow equal to that of single_step.
+At its end the program writes all registers, the flags, and sums of its memory and vector registers to standard output.
+A seed always makes the same program. Its output must be equal natively and recorded, and its flow equal to single_step's.
 
 --size N        statements in each function (30)
 --steps N       upper bound of executed instructions, about (20000)
---rounds N      runs all of it N times (1)
---signals       a timer signal every 20 microseconds, whose handler runs on a stack of its own
+--rounds N      runs the whole program N times (1)
+--signals       a timer signal every 20 microseconds, with the handler on a separate stack
 --without, --only   features, of FEATURES below; --only keeps plain arithmetic
 """
 import argparse
@@ -51,7 +51,7 @@ VECTORS = 16
 
 
 def sub(name, bits):
-    """The part of a register that has so many bits."""
+    """Returns the part of a register with this number of bits."""
     if bits == 64:
         return name
     if name[1].isdigit():
@@ -70,11 +70,11 @@ class Program:
         self.lines = []
         self.data = []
         self.labels = 0
-        self.cost = 0      # upper bound of executed instructions of the function so far
-        self.keep = set()  # registers that may not be written
+        self.cost = 0      # upper bound of the function's executed instructions so far
+        self.keep = set()  # registers that must not be written
         self.has_stack = True
         self.depth = 0
-        self.functions = []  # (name, cost, bytes of arguments that it removes)
+        self.functions = []  # (name, cost, bytes of arguments removed on return)
         self.kinds = [(weight, method) for feature, weight, method in self.table() if feature in self.features]
 
     # ---- text ---------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ class Program:
         self.lines.append(label + ":")
 
     def datum(self, text):
-        """Adds a label with data behind it; returns the label."""
+        """Adds a label with data. Returns the label."""
         label = "D%d" % len(self.data)
         self.data.append("%s: %s" % (label, text))
         return label
@@ -111,7 +111,7 @@ class Program:
         return self.random.choice(NAMES)
 
     def target(self, *others):
-        """A register that may be written, none of the others."""
+        """Returns a writable register, other than the given registers."""
         return self.random.choice([n for n in NAMES if n not in self.keep and n not in others])
 
     def free(self, *names):
@@ -123,14 +123,14 @@ class Program:
         return sub(name, bits)
 
     def number(self, bits):
-        """An immediate operand: 32 bits at most, signed."""
+        """Returns an immediate operand: at most 32 bits, signed."""
         bits = min(bits, 32)
         value = self.pick(0, 1, -1, 127, -128, self.random.getrandbits(bits), self.random.getrandbits(7))
         value &= (1 << bits) - 1
         return value - (1 << bits) if value >> (bits - 1) else value
 
     def memory(self, bits, aligned=False, plain=False):
-        """A memory operand. May write an address into a register first."""
+        """Returns a memory operand. May first write an address into a register."""
         align = bits // 8 if aligned else self.pick(1, bits // 8)
         offset = self.random.randrange(0, (MEMORY - bits // 8) // align) * align
         word = WORD[bits] + " ptr "
@@ -487,7 +487,7 @@ class Program:
             return
         save = self.datum(".quad 0")
         self.put("mov qword ptr [rip + %s], rsp" % save)
-        # All are canonical: some CPUs answer each return from the kernel to another rsp with a general protection fault.
+        # All values are canonical: with others, some CPUs raise a general protection fault at each return from the kernel.
         self.put("movabs rsp, %d" % self.pick(0, 8, 0x123456789, -(1 << 40), 0x7fffffffffff, 1 << 46))
         stack, self.has_stack = self.has_stack, False
         self.body(4)
@@ -545,7 +545,7 @@ class Program:
         self.cost = before + (self.cost - before) * times
 
     def near(self, target):
-        """Returns a label near by that leads to target: loop and jrcxz reach no farther than 128 bytes."""
+        """Returns a nearby label that leads to target: loop and jrcxz reach 128 bytes."""
         trampoline, over = self.label(), self.label()
         self.put("jmp short " + over)
         self.mark(trampoline)
@@ -568,7 +568,7 @@ class Program:
             self.junk()
             self.mark(end)
         elif kind == 1 and self.has_stack:
-            # A function within the function.
+            # a function inside the function
             inner = self.label()
             self.put("jmp " + end)
             self.mark(inner)
@@ -583,11 +583,11 @@ class Program:
             self.call()
 
     def junk(self):
-        """Bytes that nothing executes."""
+        """Writes bytes that are never executed."""
         self.lines.append("\t.fill %d, 1, %d" % (self.random.randrange(6), self.random.getrandbits(8)))
 
     def call(self, index=None):
-        """Calls one of the functions made before, directly or not."""
+        """Calls an earlier function, directly or indirectly."""
         if not self.has_stack or not self.functions:
             return
         name, cost, removed = self.functions[index] if index is not None else self.random.choice(self.functions)
@@ -627,7 +627,7 @@ class Program:
             self.put("mov fs:[4096], " + register)
             self.put("call qword ptr fs:[4096]")
         elif kind == 4:
-            # The operand is read before the return address is written.
+            # The CPU reads the operand before it writes the return address.
             self.put("lea %s, [rip + %s]" % (register, name))
             self.put("mov qword ptr [rsp - 8], " + register)
             self.put("call qword ptr [rsp - 8]")
@@ -717,7 +717,7 @@ class Program:
             self.mark(end)
             self.put("pop " + register)
         elif kind == 2:
-            # The callee goes back to behind what follows the call.
+            # The callee returns behind the instructions after the call.
             inner = self.label()
             self.put("jmp " + end)
             self.mark(inner)
@@ -728,7 +728,7 @@ class Program:
             self.put("call " + inner)
             self.lines.append("\t.byte 0x0f, 0x0b, 0xcc")
         elif kind == 3:
-            # Out of two calls at once.
+            # returns from two calls at once
             one, two, save = self.label(), self.label(), self.datum(".quad 0")
             begin = self.label()
             self.put("jmp " + begin)
@@ -757,7 +757,7 @@ class Program:
                 self.put("push %s" % self.source())
             self.put("call " + inner)
         elif kind == 5:
-            # Returns whose addresses were pushed earlier, in a row.
+            # successive returns to addresses pushed earlier
             places = [self.label() for _ in range(self.random.randrange(2, 6))]
             for place in reversed(places):
                 self.put("push offset " + place)
@@ -768,7 +768,7 @@ class Program:
                 if place != places[-1]:
                     self.put("ret")
         else:
-            # Two stacks of return addresses change places: coroutines.
+            # two stacks of return addresses are exchanged: coroutines
             other, save, inner = self.datum(".fill 64, 8, 0"), self.datum(".quad 0"), self.label()
             self.put("jmp " + end)
             self.mark(inner)
@@ -810,21 +810,21 @@ class Program:
         middle = self.label()
         self.put("j%s %s + 1" % (self.random.choice(CONDITIONS), middle))
         self.mark(middle)
-        # test eax, imm32; or, from its second byte on, inc eax; inc ecx.
+        # test eax, imm32; or, from the second byte on: inc eax; inc ecx
         self.lines.append("\t.byte 0xa9, 0xff, 0xc0, 0xff, 0xc1")
         self.cost += 2
 
     def change(self):
         if not self.has_stack or not self.free("rax"):
             return
-        # mov eax, N in a page that may be written and executed; N changes each time.
+        # mov eax, N in a writable and executable page; N changes each time
         self.put("%s dword ptr [rip + changing + 1], %d" % (self.pick("add", "mov", "xor"), self.random.getrandbits(31)))
         self.put("call changing")
 
     # ---- putting together ---------------------------------------------------------------------
 
     def table(self):
-        """(feature, weight, method); "plain" is always there."""
+        """Returns (feature, weight, method); "plain" is always present."""
         return [
             ("plain", 30, self.arithmetic), ("plain", 6, self.one_operand), ("plain", 8, self.shift),
             ("plain", 3, self.double_shift), ("plain", 4, self.multiply), ("plain", 2, self.divide), ("plain", 4, self.bit),

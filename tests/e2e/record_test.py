@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the end-to-end tests of ptl-record share: running it, reading what it wrote, TAP.
-"""A test gives its functions to main()."""
+# Shared by end-to-end tests of ptl-record: running the recorder, reading its traces, TAP.
+"""A test passes its functions to main()."""
 import json
 import os
 import shutil
@@ -13,7 +13,7 @@ import traceback
 from scratch_test import BIN, DUMP, RECORD, check, path, plan, run, scratch as SCRATCH, skip
 
 PROGRAMS = os.environ["PTL_PROGRAMS"]
-STARTED = []  # recorders of the check at hand
+STARTED = []  # recorders of the current check
 
 
 class Skip(Exception):
@@ -21,7 +21,7 @@ class Skip(Exception):
 
 
 def record(*arguments, timeout=120, **options):
-    """Runs ptl-record; gives the finished process, output as text."""
+    """Runs ptl-record. Returns the finished process, with output as text."""
     process = start(*arguments, **options)
     try:
         out, err = process.communicate(timeout=timeout)
@@ -31,14 +31,14 @@ def record(*arguments, timeout=120, **options):
 
 
 def start(*arguments, **options):
-    """Starts ptl-record in a process group of its own, which is gone when the check is over."""
+    """Starts ptl-record in a process group of its own, which is killed at the end of the check."""
     options = {"cwd": SCRATCH, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
     STARTED.append(subprocess.Popen([RECORD, *arguments], text=True, errors="replace", start_new_session=True, **options))
     return STARTED[-1]
 
 
 def waiting(session):
-    """What each thread of a session waits for."""
+    """Returns (pid, tid, name, kernel function that it waits in) of each thread of a session."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -54,7 +54,7 @@ def waiting(session):
 
 def kill_started():
     for process in STARTED:
-        # Where the recorder has ended, its number may be somebody else's.
+        # The number of an ended recorder may belong to another process.
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -62,7 +62,7 @@ def kill_started():
 
 
 def dump(*arguments, statuses=(0, 1)):
-    """Standard output of ptl-dump, which must find the trace readable; a difference or a limit (status 1) is no failure."""
+    """Returns ptl-dump's standard output. The trace must be readable; a difference or a limit (status 1) is no failure."""
     done = subprocess.run([DUMP, *arguments], cwd=SCRATCH, capture_output=True, text=True, check=False, timeout=120)
     if done.returncode not in statuses:
         raise AssertionError("ptl-dump %s: status %d: %s" % (" ".join(arguments), done.returncode, done.stderr))
@@ -70,13 +70,13 @@ def dump(*arguments, statuses=(0, 1)):
 
 
 def lines(*arguments):
-    """The objects that ptl-dump --json prints, one a line."""
+    """Returns the objects of ptl-dump --json, one per line."""
     return [json.loads(line) for line in dump("--json", *arguments).splitlines()] if arguments[0].startswith("-") \
         else [json.loads(line) for line in dump(arguments[0], "--json", *arguments[1:]).splitlines()]
 
 
 def growing(command, name):
-    """The lines that ptl-dump --json prints of a file that is still being written, which may end within a buffer, or not be there yet."""
+    """Returns the lines of ptl-dump --json for a file during writing, which may end inside a buffer or be missing."""
     done = run(DUMP, command, "--json", path(name))
     expect(done.returncode in (0, 3) or not os.path.exists(path(name)), done.returncode, done.stderr)
     return done.stdout.splitlines()
@@ -87,7 +87,7 @@ def stats(name):
 
 
 def stats_of_cut(name):
-    """Those of a file whose writer was killed, which may have been within a buffer: that one is cut off (status 3)."""
+    """Returns the statistics of a file whose writer was killed, perhaps inside a buffer, which is then truncated (status 3)."""
     return json.loads(dump("stats", "--json", name, statuses=(0, 3)))
 
 
@@ -101,7 +101,7 @@ def expect_equal(got, wanted, *details):
 
 
 def wait_for(condition, what, process=None, seconds=120):
-    """What the condition gives when it is true, while the process, if one is given, runs."""
+    """Waits for a true result of the condition, while the process, if given, runs. Returns the result."""
     end = time.monotonic() + seconds
     while not (found := condition()):
         if process is not None and process.poll() is not None:
@@ -112,7 +112,7 @@ def wait_for(condition, what, process=None, seconds=120):
 
 
 def main(tests, clean_up=lambda: None):
-    """Runs functions as tests named after their first line of documentation; cleans up behind each."""
+    """Runs functions as tests. The first line of a function's docstring is the test's name. Cleans up after each test."""
     failed = 0
     for test in tests:
         title = test.__doc__.strip().splitlines()[0].rstrip(".")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What end-to-end tests share that are scripts of checks: a folder that is gone at the end, running programs, TAP.
-"""A test imports what it needs, and ends with plan()."""
+# Shared by end-to-end tests that are scripts of checks: a temporary folder, running programs, TAP.
+"""A test imports the needed functions, and ends with plan()."""
 import atexit
 import os
 import shutil
@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-DETAILS = 28  # lines about a check that failed; tests/tap passes on 30
+DETAILS = 28  # lines about a failed check; tests/tap forwards 30
 BIN = os.environ["PTL_BIN"]
 RECORD, RELOG, DUMP = (os.path.join(BIN, name) for name in ("ptl-record", "ptl-relog", "ptl-dump"))
 scratch = tempfile.mkdtemp(prefix="ptl-%s-" % os.path.splitext(os.path.basename(sys.argv[0]))[0])
@@ -17,12 +17,12 @@ atexit.register(shutil.rmtree, scratch, ignore_errors=True)
 
 
 def shortened(text, size):
-    """Beginning and end of a text that is too long; what a program says last matters most."""
+    """Returns beginning and end of an overlong text; a program's last words matter most."""
     return text if len(text) <= size else f"{text[:size // 3]} ... {text[-size * 2 // 3:]}"
 
 
 def described(detail):
-    """What explains a failure, as lines. Of a program that has ended: its status, its last words, and what it was."""
+    """Returns lines that explain a failure. For an ended program: its status, last words, and command."""
     if not isinstance(detail, subprocess.CompletedProcess):
         return shortened(str(detail), 2000).splitlines()
     command = detail.args if isinstance(detail.args, str) else " ".join(map(str, detail.args))
@@ -34,7 +34,7 @@ def described(detail):
 
 
 def check(name, passed, *details):
-    """Says whether it passed, which it also returns; details are shown where it did not."""
+    """Prints and returns whether the check passed; after a failure also prints the details."""
     global count
     count += 1
     print(f"{'ok' if passed else 'not ok'} {count} - {name}", flush=True)
@@ -58,30 +58,30 @@ def plan():
 
 
 def run(*command, **more):
-    """The finished process, output as text unless text=False; status is the caller's to look at."""
+    """Returns the finished process, with output as text unless text=False. The caller checks the status."""
     if "input" not in more:
         more.setdefault("stdin", subprocess.DEVNULL)
     more = {"cwd": scratch, "capture_output": True, "text": True, "timeout": 300, "check": False, **more}
     if more["text"]:
-        # The system's own programs speak as the locale has it.
+        # Messages of system programs depend on the locale.
         more.setdefault("errors", "replace")
     return subprocess.run(command, **more)
 
 
 def without_randomisation():
-    """What to put before a command so that its addresses are the same in each run; nothing if the system forbids that.
+    """Returns a prefix for a command that fixes its addresses in all runs; empty if the system forbids that.
 
-    The dynamic linker's strcmp takes a step more for some positions of the stack, so that equal runs differ by a branch.
+    For some positions of the stack, the dynamic linker's strcmp takes an additional step, so equal runs differ by a branch.
     """
     return ["setarch", "-R"] if run("setarch", "-R", "true").returncode == 0 else []
 
 
 class Failed(RuntimeError):
-    """A program ended with another status than it had to."""
+    """A program ended with an unexpected status."""
 
 
 def output(*command, status=0, **more):
-    """Standard output of a command that has to end with this status."""
+    """Returns the standard output of a command that must end with this status."""
     got = run(*command, **more)
     if got.returncode != status:
         raise Failed("\n".join(described(got)))
@@ -89,7 +89,7 @@ def output(*command, status=0, **more):
 
 
 def labelled(label):
-    """check() that adds the label to each name: what the test was made of by chance."""
+    """Returns a check() that adds the label to each name: the random parameters of the test."""
     return lambda name, passed, *details: check(f"{name} ({label})", passed, *details)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the end-to-end tests of named sessions share: folders of their own, asking sessions, and ending what a check has left.
-"""A test gives its functions to run_sessions()."""
+# Shared by end-to-end tests of named sessions: separate folders, requests to sessions, and ending leftovers of a check.
+"""A test passes its functions to run_sessions()."""
 import json
 import os
 import shutil
@@ -10,7 +10,7 @@ from record_test import PROGRAMS, SCRATCH, expect_equal, main, record, run, wait
 
 WRITER = os.path.join(PROGRAMS, "provider_writer")
 NAME = "PTL-Test-Writer"
-# Folders of our own, so that other tests' recorders have nothing to do with ours.
+# Separate folders, so that recorders of other tests do not interfere.
 FOLDER = os.path.join("/dev/shm", "ptl-sessions-%d" % os.getpid())
 RUNTIME = SCRATCH + ".run"
 os.environ["PTL_SESSION_DIR"] = FOLDER
@@ -51,19 +51,19 @@ def write_events(*words):
 
 
 def kill(name):
-    """Kills the recorder of a session, and returns when it is gone."""
+    """Kills the recorder of a session, and waits until the recorder has ended."""
     os.kill(query(name)["pid"], signal.SIGKILL)
     wait_for(lambda: name not in names(), "the end of the session")
 
 
 def stop_all():
-    """What a check that failed has left."""
+    """Ends the leftovers of a failed check."""
     for row in listed():
         record("stop", row["name"])
 
 
 def run_sessions(tests, clean_up=stop_all):
-    """As main(); the exit status."""
+    """As main(). Returns the exit status."""
     try:
         return main(tests, clean_up)
     finally:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Sourced by the tests of --source software: compares a recorded program with its native run, and its flow with single steps.
+# Sourced by tests of --source software: compares a recorded program with its native run, and its flow with single steps.
 #
-# PTL_KEEP=FOLDER keeps the files of what differs.
+# PTL_KEEP=FOLDER keeps the files of differing runs.
 # shellcheck shell=sh
 set -u
 
@@ -16,14 +16,14 @@ python=${PYTHON:-/usr/bin/python3}
 source=software
 step=$PTL_TEST_TOOLS/single_step
 flow=$PTL_TEST_TOOLS/flow_compare
-# Commands run in a folder of their own. None reads standard input or writes to a terminal.
+# Commands run in separate folders, without standard input and terminal.
 mkdir "$scratch/work" "$scratch/native" "$scratch/recorded" "$scratch/stepped"
 export LC_ALL=C.UTF-8 PYTHONHASHSEED=0 PERL_HASH_SEED=0 TZ=UTC
-# The limit of a command's run, in seconds.
+# Limit of a command's run in seconds.
 limit=${PTL_COMMAND_LIMIT:-60}
 
-# The options of configuration $1, a number from 0 to 15: bit 0 return compression off, bits 1 and 2 the timing mode, bit 3 the
-# virtual clock. 16: the timing mode tsc, with PSBs as close as can be.
+# Prints the options of configuration $1, a number from 0 to 15: bit 0 return compression off, bits 1 and 2 the timing mode, bit 3 the
+# virtual clock. 16: timing mode tsc with the smallest distance of PSBs.
 options_of() {
 	if [ "$1" -eq 16 ]; then
 		printf '%s' '--psb-period=256 --timing=tsc'
@@ -67,7 +67,7 @@ keep() {
 }
 
 # run_in FOLDER COMMAND...: runs a command. Output, errors and exit status become files of FOLDER.
-# A process that a signal kills has the status 128 + signal in both runs.
+# The status of a process killed by a signal is 128 + signal in both runs.
 run_in() {
 	place=$1
 	shift
@@ -81,7 +81,7 @@ run_natively() {
 	run_in "$scratch/native" setarch -R "$@"
 }
 
-# record_with OPTIONS COMMAND...: OPTIONS are words of one string.
+# record_with OPTIONS COMMAND...: records the command. OPTIONS: words in one string.
 record_with() {
 	record_options=$1
 	shift
@@ -100,9 +100,9 @@ step_through() {
 	limit=$saved_limit
 }
 
-# Whether output, errors and exit status of the two runs are equal; says what is not.
+# Compares output, errors and exit status of both runs, and prints differences.
 same_outcome() {
-	# What the recorder says is not the program's.
+	# Prints the recorder's messages, and removes them from the program's errors.
 	grep -a '^ptl-record: ' "$scratch/recorded/err" | head -n 3 | sed 's/^/# /'
 	grep -av '^ptl-record: ' "$scratch/recorded/err" >"$scratch/recorded/err.program"
 	mv "$scratch/recorded/err.program" "$scratch/recorded/err"
@@ -114,9 +114,9 @@ same_outcome() {
 	done
 }
 
-# Options of flow_compare: words.
+# Options of flow_compare, as words.
 compare_options=
-# Whether the flow of the recorded run is that of the stepped one.
+# Compares the flow of the recorded run with the stepped run.
 same_flow() {
 	# shellcheck disable=SC2086 # options are words
 	"$flow" $compare_options "$scratch/recorded/trace.ptl" "$scratch/stepped/steps" >"$scratch/flow" 2>&1 && return
@@ -124,7 +124,7 @@ same_flow() {
 	return 1
 }
 
-# The JSON of ptl-dump stats says that there are instructions and no gaps.
+# Checks that ptl-dump stats --json shows instructions and no gaps.
 without_gaps() {
 	"$dump" stats --json "$scratch/recorded/trace.ptl" >"$scratch/stats" 2>"$scratch/stats.err" &&
 		grep -q '^{"instructions":[1-9][0-9]*,"blocks":[0-9]*,"branches":[0-9]*,"gaps":0,' "$scratch/stats" && return
@@ -134,7 +134,7 @@ without_gaps() {
 	return 1
 }
 
-# A text of as many bytes, the same every time: sentences of 4,000 made-up words, some of them frequent.
+# make_text FILE SIZE: writes a text of SIZE bytes, always the same: sentences of 4,000 invented words, some of them frequent.
 make_text() {
 	"$python" - "$@" <<'END'
 import random, sys

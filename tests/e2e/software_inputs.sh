@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Sourced by the tests that run the commands of software_commands.txt: the files that these read, in $IN.
+# Sourced by the tests that run the commands of software_commands.txt: makes the commands' input files in $IN.
 # shellcheck shell=sh
 make_inputs() {
 	make_text "$IN/text" 300000

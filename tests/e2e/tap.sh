@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Sourced by end-to-end tests that are shell scripts: a folder that is gone at the end, TAP. They end with finish.
+# Sourced by end-to-end tests in shell: a temporary folder, and TAP. A test ends with finish.
 # shellcheck shell=sh
 set -u
 
@@ -9,17 +9,17 @@ scratch=$(mktemp -d "${TMPDIR:-/tmp}/ptl-${name%.t}-XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 
-# What a test says besides its result.
+# Prints text as diagnostics.
 note() {
 	printf '%s\n' "$*" | sed 's/^/# /'
 }
 
-# The end of a file, as diagnostics.
+# Prints the end of a file as diagnostics.
 show() {
 	[ -s "$1" ] && tail -n 15 "$1" | cut -c 1-300 | sed "s|^|# ${1##*/}: |"
 }
 
-# result STATUS NAME: one test, passed if STATUS is 0.
+# result STATUS NAME: reports a test, passed if STATUS is 0.
 result() {
 	tests=$((tests + 1))
 	if [ "$1" -eq 0 ]; then

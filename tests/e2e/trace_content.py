@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What is anywhere in a trace, taken apart by the second reader.
+# All contents of a trace, decoded by the second reader.
 import os
 import sys
 
@@ -10,7 +10,7 @@ import ptl_reader  # noqa: E402
 
 
 def names_of(table):
-    """The names of a symbol table: docs/format.md, section 10."""
+    """Returns the names of a symbol table: docs/format.md, section 10."""
     cursor = ptl_reader.Cursor(table[8:])
     before = b""
     for _ in range(cursor.varint()):
@@ -23,7 +23,7 @@ def names_of(table):
 
 
 def everything(name):
-    """All content as pieces of bytes: buffers as they are, and what their encodings take apart."""
+    """Yields all content as bytes: raw buffers, and their decoded parts."""
     trace = ptl_reader.Trace(read(name), False)
     for stream in trace.streams.values():
         for buffer in stream.buffers:
@@ -38,7 +38,7 @@ def everything(name):
 
 
 def survivors(name, secrets):
-    """Those of the secrets that are in the trace."""
+    """Returns the secrets found in the trace."""
     found = set()
     for piece in everything(name):
         for secret in secrets:

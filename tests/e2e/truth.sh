@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Sourced by the truth tests: single steps of ptrace are the truth. Every instruction address of every recorded thread is compared with them.
+# Sourced by the truth tests: compares every instruction address of every recorded thread with single steps of ptrace.
 #
 # A command is stepped once, up to PTL_STEPS instructions (200,000; 3,000,000 with PTL_SOAK=1), and recorded in many configurations
-# (options_of). A small command is recorded in all configurations. A big command takes the next one each time, so that the big
-# commands together meet all of them. PTL_SOAK=1 runs everything in all. PTL_STEPPED=REGEX takes the commands whose name it matches.
+# (options_of). A small command is recorded in all configurations. A big command takes the next configuration, so that the big
+# commands together cover all. PTL_SOAK=1 runs all commands in all configurations. PTL_STEPPED=REGEX selects commands by name.
 # shellcheck shell=sh
 # shellcheck source=tests/e2e/software.sh
 . "$PTL_TESTS/e2e/software.sh"
 
 need_source
-# The source refuses the registration of restartable sequences, which changes the flow of the C library.
+# The source refuses the registration of restartable sequences, which would change the flow of the C library.
 export GLIBC_TUNABLES=glibc.pthread.rseq=0
 most=${PTL_STEPS:-${PTL_SOAK:+3000000}}
 most=${most:-200000}
@@ -19,7 +19,7 @@ is_wanted() {
 	[ -z "${PTL_STEPPED:-}" ] || printf '%s\n' "$1" | grep -Eq "$PTL_STEPPED"
 }
 
-# Whether the steps are those of the native run. A command that was cut off has no status of its own.
+# Checks that the stepped run equals the native run. A truncated command has no status of its own.
 same_stepped() {
 	stepped_status=$(cat "$scratch/stepped/status")
 	[ "$stepped_status" -eq 124 ] && return
@@ -61,17 +61,17 @@ in_configurations() {
 	done
 }
 
-# Where the rotation of the big ones begins in this file; a test may set it before its first `big`.
+# First configuration for `big` in this test; a test may set the number before its first `big`.
 turn=${turn:-0}
 
-# big NAME COMMAND...: one configuration, another each time.
+# big NAME COMMAND...: one configuration, a different one each time.
 big() {
 	in_configurations $((turn % 16)) "$@"
-	# 5 and 16 have no common divisor: all are met, and neighbours differ in more than one thing.
+	# 5 and 16 have no common divisor: all configurations occur, and successive ones differ in several options.
 	turn=$((turn + 5))
 }
 
-# Prints instructions and the hash of the addresses of each thread of the recorded trace. Fails if there are gaps.
+# Prints instructions and the hash of addresses of each thread of the recorded trace. Fails for gaps.
 flow_hashes() {
 	"$dump" stats --json --hash "$scratch/recorded/trace.ptl" | "$python" -c '
 import json, sys
@@ -81,8 +81,8 @@ print(sorted((thread["instructions"], thread["ip_sha256"]) for thread in threads
 sys.exit(stats["gaps"] != 0)'
 }
 
-# long NAME COMMAND...: as `big`, and behind the steps, too: all of the flow is the same in two configurations that differ in everything.
-# The command executes the same in each run.
+# long NAME COMMAND...: as `big`, and beyond the steps: the whole flow is equal in two configurations that differ in every option.
+# The command must execute identically in every run.
 long() {
 	pair="$((turn % 16)) $((15 - turn % 16))"
 	big "$@"
@@ -104,7 +104,7 @@ long() {
 	done
 }
 
-# some NAME COMMAND...: four configurations, which have every timing mode, and both of all else.
+# some NAME COMMAND...: four configurations, with every timing mode, and both values of the other options.
 some() {
 	in_configurations '0 5 10 15' "$@"
 }
@@ -119,7 +119,7 @@ program() {
 	every "$1" "$programs/$1"
 }
 
-# main_threads COMMAND...: runs one of the functions above. Only the first threads of processes are compared: further threads execute
+# main_threads COMMAND...: runs a function above. Only the first threads of processes are compared: further threads execute
 # other instructions in each run.
 main_threads() {
 	compare_options=--main
@@ -127,8 +127,8 @@ main_threads() {
 	compare_options=
 }
 
-# unstepped NUMBERS NAME COMMAND...: for commands that execute other instructions in each run, because they have threads, timers or
-# signals of others. They do what they do natively, and all of their flow is decoded.
+# unstepped NUMBERS NAME COMMAND...: for commands that execute other instructions in each run because of threads, timers or
+# external signals. Their results equal the native run, and all of their flow is decoded.
 unstepped() {
 	numbers=$1 name=$2
 	shift 2

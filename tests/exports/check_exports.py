@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""make check-exports: every export of traces of real programs, read by the program that it is for, against what PTL's own views say.
+"""make check-exports: the target program of each export reads exports of real programs; results are compared with PTL's views.
 
-    check_exports.py [TRACE...]     without traces: of gzip, python3, gcc and a C++ program of ours, which it records
+    check_exports.py [TRACE...]     without traces: records gzip, python3, gcc and a C++ program of ours
 
-A program that is not installed is skipped. This takes minutes, and a few GB in TMPDIR.
+Missing programs are skipped. The check takes minutes, and a few GB in TMPDIR.
 """
 import collections
 import json
@@ -25,12 +25,12 @@ from profile_file import annotated, sums, top
 from scratch_test import DUMP, RECORD, check, output, path, plan, run, skip, write
 
 PROGRAMS, TESTDATA = os.environ["PTL_PROGRAMS"], os.environ["PTL_TESTDATA"]
-PERF_PERIOD = 1000  # instructions from sample to sample
-SLICES = 1000000    # of a timeline, whose reader is slow
+PERF_PERIOD = 1000  # instructions between samples
+SLICES = 1000000    # slices of a timeline, whose reader is slow
 
 
 def without(program):
-    """Whether it is not here, of which it says so."""
+    """Returns whether the program is missing, and prints that."""
     if not shutil.which(program):
         skip(f"{program} reads it", f"there is no {program}")
         return True
@@ -38,22 +38,22 @@ def without(program):
 
 
 def differences(found, expected):
-    """[(name, found, expected)], the largest first; few are shown."""
+    """Returns differences as [(name, found, expected)], the largest first, at most 12."""
     wrong = [(name, found.get(name), expected.get(name)) for name in set(found) | set(expected) if found.get(name) != expected.get(name)]
     return sorted(wrong, key=lambda one: -abs((one[1] or 0) - (one[2] or 0)))[:12]
 
 
 class Trace:
-    """A trace, and what PTL's own views say of it."""
+    """A trace, and its data by PTL's views."""
 
     def __init__(self, file):
         self.file = file
         self.name = os.path.splitext(os.path.basename(file))[0]
         self.rows = report(file)
         self.stats = stats(file)
-        # Packets of hardware may have no times.
+        # Packets of a CPU may lack times.
         self.timed = not self.rows or any("self_time" in row for row in self.rows)
-        # report counts those calls alone whose beginning is there.
+        # report only counts calls with a recorded beginning.
         lines = output(DUMP, "calls", "--json", "--no-fold", "--where", "marks ~ '*inferred*'", file).splitlines()
         self.inferred = [call for call in map(json.loads, lines) if call["type"] == "call" and "inferred" in call["marks"]]
         self.calls = sum(row["calls"] for row in self.rows) + len(self.inferred)
@@ -62,7 +62,7 @@ class Trace:
         return by_name(self.rows, member if member == "calls" else "self_" + member)
 
     def export(self, command, name, *options):
-        """Writes it, and gives where, and what was said."""
+        """Writes an export. Returns its path and the messages."""
         got = run(DUMP, command, "-f", "-o", name, *options, self.file, timeout=3600)
         check(f"{self.name}: {command} {' '.join(options)}".rstrip(), got.returncode == 0, got)
         return path(name), got.stderr
@@ -189,7 +189,7 @@ def sqlite(trace):
 # ---- other decoders and compilers ------------------------------------------------------------------------
 
 def room(share):
-    """By how many samples a function may differ from its share."""
+    """Returns the permitted difference of a function from its share, in samples."""
     return 10 + 6 * share ** 0.5 + share / 100
 
 
@@ -208,13 +208,13 @@ def perf(trace):
         count[int(match[1])] += int(match[2])
         name = match[3].split("+0x")[0]
         names[name] += 1
-        # A stub of the PLT is a function of its own there, and of the function that it jumps to here.
+        # perf counts a PLT stub as a function of its own; PTL counts it for its target.
         stubs[name.removesuffix("@plt")] += name.endswith("@plt")
-    # The last sample of a thread comes before its end, and perf begins to count again where tracing went on after a system call.
+    # The last sample of a thread precedes its end, and perf restarts its count where tracing continues after a system call.
     threads = {row["tid"]: row["self_instructions"] for row in report("--by", "thread", trace.file)}
     wrong = [(tid, count[tid], all_of) for tid, all_of in threads.items() if not 0 <= all_of - count[tid] <= PERF_PERIOD + all_of / 200]
     trace.check("perf counts the instructions of each thread", not wrong, *wrong[:12])
-    # Of several names of one address perf may take another.
+    # perf may choose another name of the same address.
     rows = report("--no-demangle", trace.file)
     named = collections.Counter(row["function"] for row in rows)
     shares = {row["function"]: row["self_instructions"] / PERF_PERIOD for row in rows
@@ -235,11 +235,11 @@ def coverage(trace):
     with open(file, encoding="utf-8") as text:
         lcov = text.read()
     files = re.findall(r"^SF:(.*?)\n(.*?)^end_of_record", lcov, re.M | re.S)
-    # "./a.c" is "a.c" there.
+    # perf shows "./a.c" as "a.c".
     hit = {(name, int(line)) for name, part in files for line, count in re.findall(r"^DA:(\d+),(\d+)", part, re.M) if int(count)}
     ran = {(os.path.normpath(row["file"]), row["line"]) for row in report("--by", "line", trace.file)
            if row.get("line") and row["self_instructions"] and os.path.normpath(row["file"]) in dict(files)}
-    # A function is counted at the line of its name; the bracket where its code begins follows.
+    # A function counts at the line of its name; the bracket at the start of its code follows.
     named = {(name, int(line)) for name, part in files for line in re.findall(r"^FN:(\d+),", part, re.M)}
     follows = {(name, line + i) for name, line in named for i in (1, 2, 3)}
     trace.check("the lines that were hit are those of report", hit - ran <= named and ran - hit <= follows and len(hit & ran) > len(hit) / 2,
@@ -293,7 +293,7 @@ CHECKS = (pprof, callgrind, folded, speedscope, timeline, ctf, sqlite, perf, cov
 
 
 def recorded():
-    """Traces of programs of Debian, and of one with debug information and calls that are inlined."""
+    """Returns traces of Debian's programs, and of a program with debug information and inlined calls."""
     write("text", "".join(f"line {i} of a text that is packed, {i * i % 7919}\n" for i in range(60000)))
     write("hello.c", '#include <stdio.h>\nint main(void) { return printf("%d\\n", 1) < 0; }\n')
     programs = {"gzip": ("gzip", "-kc", path("text")),

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A library to preload: one allocation, or one write to a regular file, fails in programs of one name. The environment says which.
+ * A library for LD_PRELOAD: fails one allocation, or one write to a regular file, in programs of one name. The
+ * environment selects the failure.
  *
- *     PTL_FAILING_PROGRAM=NAME    the program; all others, as its children, are left alone
- *     PTL_FAILING_ALLOCATION=N    the N-th allocation fails, and so do all that follow within PTL_FAILING_RUN
+ *     PTL_FAILING_PROGRAM=NAME    name of the program; other programs, also children, run normally
+ *     PTL_FAILING_ALLOCATION=N    the N-th allocation fails, and the next ones up to PTL_FAILING_RUN
  *     PTL_FAILING_WRITE=N         the N-th write to a regular file fails with ENOSPC
- *     PTL_FAILING_RUN=N           how many fail in a row; by default 1
- *     PTL_FAILING_COUNTS=FILE     at the end of the program: "ALLOCATIONS WRITES"
+ *     PTL_FAILING_RUN=N           number of failures in a row; by default 1
+ *     PTL_FAILING_COUNTS=FILE     file for the counts at the end of the program: "ALLOCATIONS WRITES"
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,7 @@ void *__libc_realloc(void *memory, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 
 struct failing {
-	unsigned long at; /* 0: none fails */
+	unsigned long at; /* 0: no call fails */
 	unsigned long count;
 };
 
@@ -70,7 +71,7 @@ __attribute__((constructor)) static void start(void)
 	on = true;
 }
 
-/* Whether this call is one that fails. */
+/* Returns whether this call fails. */
 static bool fails(struct failing *calls)
 {
 	const unsigned long call = on ? __atomic_add_fetch(&calls->count, 1, __ATOMIC_RELAXED) : 0;

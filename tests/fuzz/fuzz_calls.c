@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Transfers of any kind and order, as hostile packets and code make them, through the fold of calls into the call tree, the
- * report, the graph of a function and the tree of paths, which all its exports write: all frames end, no instruction is lost or counted twice, calls
- * that return at once may come as one transfer, and calls that fit each other in pieces. Input: u8 options of the trees, then 8 bytes for each transfer.
+ * Runs any sequence of transfers, as hostile packets and code produce, through the fold of calls into the call tree,
+ * the report, the graph of a function and the tree of paths (the source of all exports).
+ * Checks: all frames end; no instruction is lost or counted twice; a call that returns at once may be one transfer;
+ * partial folds of calls fit together.
+ * Input: u8 options of the trees, then 8 bytes per transfer.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -31,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define SIZE_LIMIT 4096
 #define TRANSFERS_MAX (SIZE_LIMIT / TRANSFER_SIZE)
 #define FUNCTIONS 8
-#define PLACES 4 /* in each function; the first is its start */
+#define PLACES 4 /* addresses per function; the first is the function's start */
 #define BASE 0x10000u
 
 static void need(bool holds)
@@ -40,7 +42,7 @@ static void need(bool holds)
 		abort();
 }
 
-/* The same for all inputs: a trace without flow, and its functions. */
+/* Trace without flow, and its functions; shared by all inputs. */
 struct world {
 	struct ptl_trace *trace;
 	struct flow_timeline *timeline;
@@ -79,7 +81,10 @@ static uint64_t place_of(uint8_t byte)
 	return BASE * (uint64_t)(byte % FUNCTIONS + 1) + 16u * (byte / FUNCTIONS % PLACES);
 }
 
-/* As dump/call/transfer.c makes them: a call always has a function, and a start is where one begins. */
+/*
+ * Reads a transfer with the invariants of dump/call/transfer.c: a call has a function, and a start is at a function's
+ * start.
+ */
 static struct dump_transfer read_transfer(const struct world *world, const uint8_t *data, uint64_t *time)
 {
 	struct dump_transfer transfer = {
@@ -102,7 +107,10 @@ static struct dump_transfer read_transfer(const struct world *world, const uint8
 	return transfer;
 }
 
-/* Calls that return at once become one transfer each, as in dump/call/transfer.c; returns how many are left. */
+/*
+ * Joins calls that return at once into one transfer each, as dump/call/transfer.c does. Returns the number of transfers
+ * left.
+ */
 static size_t join_leaves(struct dump_transfer *transfers, size_t count)
 {
 	size_t left = 0;
@@ -124,10 +132,10 @@ static size_t join_leaves(struct dump_transfer *transfers, size_t count)
 
 /* ---- observers ----------------------------------------------------------------------------------- */
 
-/* What a tree shows. */
+/* Sums over a tree. */
 struct shown {
 	uint64_t instructions;
-	uint64_t hash; /* of all records */
+	uint64_t hash; /* hash of all records */
 };
 
 static uint64_t hash_of(uint64_t hash, const struct dump_call_record *record)
@@ -164,7 +172,7 @@ static int show(void *context, const struct dump_call_tree *tree, const struct d
 		need(record->kind != DUMP_RECORD_CALL || (record->end > i && record->end <= tree->list.count));
 		need(record->self_instructions <= record->instructions &&
 		     record->repeats <= record->children + UINT32_MAX);
-		/* Of calls that were folded, one record is left: so it may lie deeper than there are records. */
+		/* Folding keeps one record of several calls, so a record may lie deeper than the number of records. */
 		need(record->kind != DUMP_RECORD_CALL || dump_record_level(tree, record) <= 2 * TRANSFERS_MAX);
 	}
 	for (size_t i = 0; i < tree->below.count; i++)
@@ -184,7 +192,7 @@ static uint64_t sum_of(const struct dump_transfer *transfers, size_t count)
 	return sum;
 }
 
-/* Takes all, of which so many lie in one part with others, and returns what was executed on a stack. */
+/* Folds all transfers in parts of `part_size`. Returns the number of instructions executed on a stack. */
 static uint64_t take_frames(const struct dump_call_fold *fold, struct dump_call_thread *thread,
 			    const struct dump_transfer *transfers, size_t count, size_t part_size)
 {
@@ -206,7 +214,7 @@ static uint64_t take_frames(const struct dump_call_fold *fold, struct dump_call_
 	return instructions;
 }
 
-/* The same in pieces, of which some end early; parts are taken as soon as what is ahead of them is known. */
+/* Folds the transfers in pieces, some of which end early; a part is folded as soon as its predecessors are known. */
 static void take_pieces(const struct dump_call_fold *fold, struct dump_call_thread *thread,
 			const struct dump_transfer *transfers, size_t count, unsigned cuts)
 {
@@ -216,7 +224,7 @@ static void take_pieces(const struct dump_call_fold *fold, struct dump_call_thre
 	struct dump_summary summary = {.tree = &tree, .totals = fold->observer->sums ? &totals : NULL};
 	size_t left = 0, first = 0;
 
-	/* Transfers of code that ran begin with one that makes a stack. */
+	/* Executed code begins with a transfer that makes a stack. */
 	for (; first < count && !thread->stack; first++) {
 		const struct dump_call_part part = {.transfers = &transfers[first], .count = 1};
 
@@ -247,7 +255,7 @@ static void take_pieces(const struct dump_call_fold *fold, struct dump_call_thre
 	dump_totals_free(&totals);
 }
 
-/* What all observers counted, and what the thread passed. */
+/* Folds the transfers for the observer. Returns the number of instructions that an observer may count. */
 static uint64_t walk(const struct world *world, const struct dump_call_observer *observer, const uint8_t *data,
 		     size_t size, enum way way)
 {
@@ -278,7 +286,7 @@ static uint64_t walk(const struct world *world, const struct dump_call_observer 
 	return instructions;
 }
 
-/* Adds up what was called, and checks the sums. */
+/* Builds the report of the calls, and checks its sums. */
 static void report_calls(const struct world *world, struct dump_report *report, const uint8_t *data, size_t size,
 			 enum way way)
 {
@@ -294,7 +302,10 @@ static void report_calls(const struct world *world, struct dump_report *report, 
 	dump_report_sort(report, 0);
 }
 
-/* Outermost calls of all, which are in one image and one thread, have taken what all calls have by themselves; a function no more. */
+/*
+ * With one image or one thread, outermost calls include the own time of all calls; the row of a function has at most
+ * that sum.
+ */
 static void check_totals(const struct dump_report *report)
 {
 	const bool is_all = report->by != DUMP_REPORT_FUNCTION;
@@ -351,14 +362,14 @@ static void need_same_tree(const struct dump_graph *graph, const struct dump_gra
 	for (size_t i = 0; i < a->count; i++) {
 		struct dump_graph_node one = a->nodes[left[i]], two = b->nodes[right[i]];
 
-		one.parent = two.parent = 0; /* numbers go by who came first */
+		one.parent = two.parent = 0; /* numbers depend on the order */
 		need(!memcmp(&one, &two, offsetof(struct dump_graph_node, depth) + sizeof(one.depth)));
 	}
 	free(left);
 	free(right);
 }
 
-/* Outermost calls of the function have taken no more than all that ran. */
+/* The function's outermost calls took at most the total. */
 static void check_graph(const struct dump_graph *graph, const struct dump_report_row *sum)
 {
 	const struct dump_graph_tree *trees[] = {&graph->callers, &graph->callees};
@@ -372,7 +383,7 @@ static void check_graph(const struct dump_graph *graph, const struct dump_report
 	      graph->callers.nodes[0].total_time == graph->callees.nodes[0].total_time));
 }
 
-/* Of one function, or several, which have the same callers and callees in pieces as frame by frame. */
+/* Builds the graph of one or several functions. Callers and callees are equal in pieces and frame by frame. */
 static void graph_calls(const struct world *world, struct dump_call_session *calls, const uint8_t *data, size_t size,
 			const struct dump_report_row *sum)
 {
@@ -396,7 +407,7 @@ static void graph_calls(const struct world *world, struct dump_call_session *cal
 
 /* ---- exports ------------------------------------------------------------------------------------- */
 
-/* A flame graph: all that the paths have is in it, once. */
+/* Writes a flame graph and checks that the graph contains every path once. */
 static void write_flames(struct dump_session *session, const struct dump_paths *paths, bool reverse, uint64_t expected)
 {
 	struct dump_flame_tree tree = {.reverse = reverse};
@@ -413,7 +424,7 @@ static void write_flames(struct dump_session *session, const struct dump_paths *
 	dump_flame_tree_free(&tree);
 }
 
-/* Pictures take time: they are written of one input in four, and the sum is of each. */
+/* Writes pictures for one input in four, as they take time, and checks the sum for each input. */
 static void write_paths(struct dump_session *session, const struct dump_paths *paths, uint64_t expected, bool all)
 {
 	const struct dump_path_session run = {.paths = *paths};
@@ -450,7 +461,7 @@ static void need_same_paths(const struct dump_paths *a, const struct dump_paths 
 	}
 }
 
-/* The walk again, of which no more than so many calls and paths are kept apart. */
+/* Folds the transfers again with a limit on distinct calls and paths. */
 static void export_paths(const struct world *world, struct dump_call_session *calls, const uint8_t *data, size_t size,
 			 uint64_t expected)
 {
@@ -520,7 +531,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	tree.min_instructions = data[0] >> 3 & 0x1f;
 	observer.context = &tree;
 	(void)walk(&world, &observer, data + 1, size - 1, ONE_BY_ONE);
-	/* Of calls that are folded, what the later ones called goes. */
+	/* Folded calls drop the callees of later calls. */
 	need(shown.instructions <= reported &&
 	     (shown.instructions == reported || !tree.no_folding || tree.max_depth || tree.min_instructions));
 	tree.context = &again;

@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* Without a zero behind it: no byte past the end may be read. */
+	/* No zero byte follows: reading past the end is an error. */
 	char *copy = malloc(size ? size : 1);
 	struct dump_changes changes = {0};
 

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Fuzzes the recorder's side of the shared memory, which a traced program may overwrite. */
 /*
- * Fuzzes the recorder's end of the memory it shares with traced programs, which may write anything
- * there.
- */
-/*
- * Input: u8 flags (1: the slot has ended, 4: with virtual CPUs), u16 number of bytes that are xored into
- * the slot's state, u16 number of bytes of messages, these bytes, and PT bytes up to the end. All
- * little-endian.
+ * Input, little-endian: u8 flags (1: the slot has ended, 4: with virtual CPUs), u16 number of bytes xored into the
+ * slot's state, u16 number of bytes of messages, these bytes, and PT bytes up to the end.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -55,7 +51,7 @@ static struct input split(const uint8_t *data, size_t size)
 	return input;
 }
 
-/* A slot as a thread would leave it, and the input's damage to it. */
+/* Fills a slot as a thread would, and applies the input's damage. */
 static void fill(struct record_channel *channel, const struct input *input)
 {
 	struct channel_slot *slot = channel_slot(&channel->channel, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What ptl-record check reads of a machine, which may be another one: below --root, files come from anybody. Input: a line "@N" for
- * each file, with its number among those below, and its bytes up to the next such line. What is printed is lines without control
- * characters.
+ * Fuzzes the files that ptl-record check reads below --root, which may come from another machine.
+ * Input: for each file a line "@N" with the number in `files`, then the file's bytes up to the next such line. The
+ * printed lines must have no control characters.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define DEVICE "sys/bus/event_source/devices/intel_pt/"
 
-/* By number: 'a', 'b' and so on. */
+/* files by number: 'a', 'b' and so on */
 static const char *const files[] = {
 	"proc/cpuinfo",
 	"proc/self/status",
@@ -46,7 +46,7 @@ static const char *const files[] = {
 static char place[] = "/tmp/ptl-fuzz-XXXXXX";
 static int folder = -1;
 
-/* Each folder that leads to a file: makes them, or removes those that are empty. */
+/* Makes the folders of a file, or removes them if empty. */
 static void for_folders(const char *file, bool make)
 {
 	char path[128];

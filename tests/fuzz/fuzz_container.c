@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A whole trace file: opened with and without its index, and as it comes through a pipe, then everything in it is read. Checksums
- * are made right first, so that the fuzzer gets behind them; files with wrong ones are what the
- * replay's damage is for.
+ * Fuzzes a whole trace file: opens the file with and without its index, and through a pipe, and reads everything.
+ * Checksums are corrected first, so that the fuzzer reaches the code behind them. The replay's damage covers wrong
+ * checksums.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "tests/fuzz/mend.h"
 #include "tests/fuzz/read_trace.h"
 
-#define PIPE_SIZE 65536u /* takes this much without a reader */
+#define PIPE_SIZE 65536u /* bytes that a pipe takes without a reader */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -34,7 +34,7 @@ static void open_and_read(int fd, bool ignore_index)
 	ptl_close(trace);
 }
 
-/* All of it is there, so that nothing is waited for. */
+/* Reads a complete file in real time, without waiting. */
 static void read_in_real_time(const uint8_t *data, size_t size)
 {
 	const struct ptl_open_options open = {.size = sizeof(open), .memory_limit = 1 << 20};

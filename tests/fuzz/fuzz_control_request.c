@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Requests that come through a session's socket: the input is one message. The one source of the session takes rules
- * of providers, and says so.
+ * Fuzzes requests through a session's socket: the input is one message. The session's only source accepts rules of
+ * providers.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static size_t turned; /* rules of the request at hand */
+static size_t turned; /* rules of the current request */
 
 static int turn(void *state, const char *text, bool on, FILE *notes)
 {
@@ -33,7 +33,7 @@ static int turn(void *state, const char *text, bool on, FILE *notes)
 	return status;
 }
 
-/* How many rules of providers an update has. */
+/* Returns the number of provider rules in an update request. */
 static size_t count_rules(const char *request, size_t size)
 {
 	size_t count = 0;
@@ -45,7 +45,7 @@ static size_t count_rules(const char *request, size_t size)
 	return count;
 }
 
-/* Behind the message is no byte that may be read: the recorder's has no zero there either. */
+/* No readable byte follows the message: the recorder's buffer has no zero there either. */
 static void run(struct record_session *session, const uint8_t *data, size_t size)
 {
 	enum record_control_when when = RECORD_CONTROL_NOW;
@@ -62,7 +62,7 @@ static void run(struct record_session *session, const uint8_t *data, size_t size
 	status = record_control_request(session, request, size, answer, &when);
 	if (status > 0 || (status < 0 && !*ptl_error_text()) || (status < 0 && when != RECORD_CONTROL_NOW))
 		abort();
-	/* What is said to be done is done, all of it. */
+	/* A successful request has applied all rules. */
 	if (!status && turned != count_rules(request, size))
 		abort();
 	fclose(answer);
@@ -70,7 +70,7 @@ static void run(struct record_session *session, const uint8_t *data, size_t size
 	free(request);
 }
 
-/* What is left of the series is there where it was asked for, and fits into a message. */
+/* If a rest of the series was requested, the rest is there and fits into a message. */
 static void check_rest(struct record_capture *capture)
 {
 	if (capture->rest_wanted ? capture->rest.text.failed || !capture->rest.descriptor_count ||
@@ -102,7 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (record_capture_open(&session.capture, &settings, "/dev/null", &machine) < 0)
 		abort();
 	run(&session, data, size);
-	/* What it left of the capture is still one. */
+	/* The capture must still work. */
 	run(&session, (const uint8_t *)"query\0json", 11);
 	if (record_capture_close(&session.capture, 1) < 0)
 		abort();

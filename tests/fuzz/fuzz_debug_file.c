@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fuzzes what is read of debug files, and the search for the files that they name. The input is the size of an ELF file (4 bytes), that
- * file, and a second one, which lies where the first one's names lead: under its build id, under that of .gnu_debugaltlink, as its .dwo
- * file and as its package. Whatever is found has what it was looked for by.
+ * Fuzzes the readers of debug files, and the search for files that debug files name.
+ * Input: u32 size of an ELF file, the ELF file, and a second file. The second file is found under the names of the
+ * first: its build id, the id of .gnu_debugaltlink, its .dwo file and its package. A found file must match the search.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@
 #include "flow/symbol/debug_file.h"
 
 #define IMAGE "/image"
-#define DWO "a.dwo" /* the name that the corpus has */
+#define DWO "a.dwo" /* name of the .dwo file in the corpus */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -58,7 +58,7 @@ static void write_file(const char *path, const struct input *input)
 	close(fd);
 }
 
-/* The file and its folder, under a build id. */
+/* Makes the path of the file under a build id, and the path of its folder. */
 static void name_of_id(const uint8_t *id, size_t size, char below[96], char path[256])
 {
 	snprintf(below, 96, "%s/%02x", folder, id[0]);
@@ -100,7 +100,7 @@ static void check_found(int fd, const uint8_t *id, size_t size)
 	close(fd);
 }
 
-/* By the build id of the file, which need not have one. */
+/* Searches by the file's build id, if the file has one. */
 static void search(const struct elf_file *elf, const struct input *input)
 {
 	struct elf_debug_wanted wanted = {.path = IMAGE, .file = elf, .given = true};
@@ -139,7 +139,7 @@ static void read_debug(const struct input *input)
 	flow_debug_free(debug);
 }
 
-/* With the file that it shares with others, where it names one. */
+/* Reads the file, with the shared debug file if the file names one. */
 static void read_all(const struct elf_file *elf, const struct input *input)
 {
 	const uint8_t *id;

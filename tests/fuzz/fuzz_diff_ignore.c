@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lists of what ptl-dump diff leaves out, and what is held against them. */
+/* Fuzzes lists of differences that ptl-dump diff ignores, and matches names against them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* Without a zero behind it: no byte past the end may be read. */
+	/* No zero byte follows: reading past the end is an error. */
 	char *copy = malloc(size ? size : 1);
 	struct dump_ignore ignore = {0};
 

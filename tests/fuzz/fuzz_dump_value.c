@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any schema with any payload: what ptl-dump events makes of it is one line, and JSON; its message and what is
- * asked of its fields are made of the payload, too.
+ * Fuzzes ptl-dump events with any schema and any payload. The output must be one line, or JSON. The event's message and
+ * conditions on fields also read the payload.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static size_t read_fields(struct common_cursor *cursor, struct ptl_field *fields
 	return count;
 }
 
-/* One line without control characters. */
+/* Checks for one line without control characters. */
 static void check_text(const struct ptl_bytes *text)
 {
 	for (size_t i = 0; i < text->size; i++)
@@ -43,7 +43,7 @@ static void check_text(const struct ptl_bytes *text)
 			abort();
 }
 
-/* The payload as a message, and as an expression. */
+/* Reads the payload as a message and by an expression. */
 static void read_as_text(const struct ptl_schema *schema, const uint8_t *payload, size_t size,
 			 struct dump_values *values, const struct ptl_bytes *fields, const struct dump_places *places)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fuzzes what is read of ELF files; the symbols it encodes must be readable again. */
+/* Fuzzes the reader of ELF files. Encoded symbols must be readable again. */
 #include <ctype.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static void check_symbols(const struct elf_file *elf)
 	common_bytes_free(&encoded);
 }
 
-/* In order, apart from each other, and none is empty. */
+/* Checks that ranges are sorted, disjoint and not empty. */
 static void check_ranges(const struct elf_file *elf)
 {
 	struct elf_range *ranges;
@@ -43,7 +43,7 @@ static void check_ranges(const struct elf_file *elf)
 	free(ranges);
 }
 
-/* What the kernel is given of a probe's arguments is one line, whatever the file says. */
+/* The kernel's form of a probe's arguments is one line for any file. */
 static int check_probe(void *context, const struct elf_sdt_probe *probe)
 {
 	struct ptl_bytes fetched = {0};

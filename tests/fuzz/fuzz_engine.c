@@ -12,15 +12,12 @@
 #include "common/bytes.h"
 #include "flow/view/stats.h"
 
-/*
- * The input: a byte of flags, 16 bits size of an image's code, 16 bits size of a code event's
- * bytes, then these bytes, then PT.
- */
+/* Input: a byte of flags, u16 size of an image's code, u16 size of a code event's bytes, then these bytes, then PT. */
 #define FLAG_32_BIT 0x01
 #define FLAG_HARDWARE 0x02 /* versions of the code follow the packets' time */
-#define FLAG_HOLE 0x04     /* between the first half of the PT and the second */
+#define FLAG_HOLE 0x04     /* a hole separates both halves of the PT */
 #define FLAG_HASH 0x08
-#define FLAG_CHANGES 0x10 /* the event's code becomes the image's again, a byte more every 100 ns, and over again */
+#define FLAG_CHANGES 0x10 /* the event's code reverts to the image's code, one byte more every 100 ns, repeatedly */
 #define CHANGES 40
 
 #define PID 1
@@ -32,14 +29,14 @@ struct input {
 	size_t code_size, event_size, pt_size;
 };
 
-/* What cannot fail on a good system, whatever the input is. */
+/* Requires success, except without memory. */
 static void must(int status)
 {
 	if (status < 0 && status != PTL_NO_MEMORY)
 		abort();
 }
 
-/* A code event's bytes; the last ones, `changes` of them, are those of the image again. */
+/* Writes the code event; the last `changes` bytes are the image's bytes. */
 static void write_event(struct ptl_writer *writer, uint32_t stream, const struct input *input, uint64_t time,
 			size_t changes)
 {
@@ -149,10 +146,10 @@ static void decode(struct ptl_trace *trace, const struct input *input)
 		struct flow_stats stats;
 
 		must(flow_stats_run(trace, timeline, &options, &wanted, &stats));
-		/* Each branch was taken or not, but where flow is missing behind it. */
+		/* Each branch was taken or not taken, except before missing flow. */
 		if (stats.total.taken + stats.total.not_taken > stats.total.branches)
 			abort();
-		/* No byte is counted twice, and none is forgotten without a gap. */
+		/* Every byte counts once, or lies in a gap. */
 		if (stats.total.pt_bytes < input->pt_size)
 			abort();
 		flow_stats_free(&stats);

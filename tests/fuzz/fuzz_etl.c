@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fuzzes the reader of .etl files; whatever it makes of a file must be a trace without damage. */
+/* Fuzzes the reader of .etl files. The resulting trace must be undamaged. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -30,7 +30,7 @@ static int look(void *context, struct ptl_trace *trace, const struct ptl_event *
 	return 0;
 }
 
-/* fd: what was written, which is closed. */
+/* Checks the written trace and closes fd. */
 static void check(int fd)
 {
 	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = look};

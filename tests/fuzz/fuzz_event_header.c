@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * EventHeader events: a tracepoint's name up to a zero byte, then an event. It is decoded twice, the second time with
- * what is known of it, and what comes of it has to fit its schema, or the event as it was is kept beside it.
+ * Fuzzes EventHeader events. Input: a tracepoint's name up to a zero byte, then an event. The event is decoded twice,
+ * the second time with the known schema. The decoded event must fit its schema, or is kept in its raw form.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static int guid_of(const char *name, struct ptl_guid *guid)
 	return 0;
 }
 
-/* Touches every byte of the value, so that a sanitizer sees those that are not there. */
+/* Touches every byte of the value, so that a sanitizer sees missing bytes. */
 static int visit(void *context, const struct ptl_value *value)
 {
 	volatile uint8_t *sum = context;

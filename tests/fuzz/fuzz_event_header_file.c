@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fuzzes the reader of files of EventHeader events; whatever it makes of a file must be a trace without damage. */
+/* Fuzzes the reader of files of EventHeader events. The resulting trace must be undamaged. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>

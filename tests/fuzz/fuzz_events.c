@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The payload of an EVENTS buffer, behind a u32 count of records. What decodes is encoded again,
- * and must come back the same.
+ * Fuzzes the payload of an EVENTS buffer, preceded by a u32 count of records. Decoded events are encoded and decoded
+ * again, and must be equal.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static void round_trip(const uint8_t *data, size_t size, uint32_t records)
 	bool fits = true;
 
 	if (format_event_block_decode(&one, data, size, records, 0, UINT64_MAX) == 0) {
-		/* Sizes that the writer refuses are legal to read. */
+		/* Some sizes are legal to read but refused by the writer. */
 		while (fits && format_event_block_next(&one, &event))
 			fits = format_event_batch_add(&batch, &event) == 0;
 		if (fits && batch.count) {

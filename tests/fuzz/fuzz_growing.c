@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A trace that is read while a hostile hand writes it: it grows in steps, what was read already changes, it becomes shorter, and is
- * written anew, while everything that is there is read in between.
- *
- * Input: u8 number of steps, for each a u8 of what it does and a u16 of how much or where, little-endian, then the file, whose
- * checksums are made right first. Behind the steps comes what is left of the file, and its writer is gone.
+ * Fuzzes a trace that a hostile writer changes during reading. The file grows in steps, changes bytes already read,
+ * becomes shorter, and is rewritten; the reader reads everything in between.
+ * Input, little-endian: u8 number of steps; for each step u8 kind and u16 amount or position; then the file, whose
+ * checksums are corrected first. After the steps the rest of the file is written and the writer ends.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -32,12 +31,12 @@ struct growing {
 	unsigned left;
 	const uint8_t *file;
 	size_t size, written;
-	int fd; /* the writer's; -1: it is gone */
+	int fd; /* writer's descriptor; -1: the writer has ended */
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* In place of the C library's: the reader waits for steps, and each comes when it waits. */
+/* Replaces the C library's function: each wait of the reader makes one step. */
 int nanosleep(const struct timespec *time, struct timespec *left)
 {
 	(void)time;
@@ -74,7 +73,7 @@ static void change(const struct growing *growing, size_t at, uint8_t by)
 		abort();
 }
 
-/* Some other file in its place, longer than what was there. */
+/* Replaces the file by another, longer file. */
 static void write_anew(struct growing *growing, size_t from)
 {
 	const size_t before = growing->written;
@@ -108,7 +107,7 @@ static void run_step(struct growing *growing, struct ptl_trace *trace)
 	}
 }
 
-/* One step that makes the file longer or shorter, so that nothing is waited for. */
+/* Makes a step that changes the file's length, so that no call waits. */
 static int advance(void *context, struct ptl_trace *trace)
 {
 	struct growing *growing = context;
@@ -124,7 +123,7 @@ static int advance(void *context, struct ptl_trace *trace)
 	return 0;
 }
 
-/* What is opened by name counts as a writer until it is closed; the descriptor that made the file does not. */
+/* A descriptor opened by name counts as a writer until closed; the memfd's first descriptor does not. */
 static int open_both(struct growing *growing)
 {
 	const int file = memfd_create("fuzz", MFD_CLOEXEC);
@@ -152,7 +151,7 @@ static void follow(struct growing *growing)
 		close(fd);
 	} else {
 		read_everything(trace);
-		/* What has failed may be asked again. */
+		/* Failed reads may be repeated. */
 		read_everything(trace);
 		ptl_close(trace);
 	}

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a web server answers a reader of a code store: the whole input is what it writes to each connection, header and
- * body, before it closes it.
- *
- * Every request goes to this server, as it is the proxy of all: redirects lead nowhere else.
+ * Fuzzes answers of a web server to a reader of a code store. The input is the answer to each connection, header and
+ * body; then the connection closes.
+ * The server is the proxy for all hosts, so every request reaches it, also after redirects.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -30,14 +29,15 @@ static struct {
 	int listener;
 	char url[64];
 	pthread_t thread;
-	pthread_mutex_t lock; /* of what follows: a server may still write what nobody reads any more */
+	/* lock of the members below: a server thread may still write an answer without a reader */
+	pthread_mutex_t lock;
 	uint8_t *data;
 	size_t size;
 } server = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static char place[] = "/tmp/ptl-fuzz-XXXXXX";
 
-/* One request is read, as far as its end, so that nothing unread makes the connection fail. */
+/* Reads one request to its end, since unread bytes would break the connection. */
 static void answer(int fd)
 {
 	const struct timeval patience = {.tv_sec = 5};
@@ -103,7 +103,7 @@ static void start_server(void)
 	atexit(end_server);
 }
 
-/* A piece that came is the one that was asked for, and one that did not is not in the folder. */
+/* Checks that a fetched piece has the requested hash, and a failed piece is not in the folder. */
 static void ask_store(void)
 {
 	uint8_t digest[COMMON_SHA256_SIZE], bytes[LIMIT];
@@ -125,7 +125,7 @@ static void ask_store(void)
 		abort();
 	if (!status && (size != strlen(PIECE) || memcmp(bytes, PIECE, size) != 0))
 		abort();
-	/* It is not asked for again. */
+	/* The result of a failed piece is remembered. */
 	if (common_content_remote_fetch(remote, digest, LIMIT) != status)
 		abort();
 	common_content_remote_close(remote);

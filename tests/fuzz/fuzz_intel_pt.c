@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fuzzes what the recorder reads of the rings of Intel PT, which it shares with the kernel.
- *
- * Input: u8 flags (1: the area is written over, 2: nothing more comes, 4: drained again, with the positions moved), u64
- * data_tail, u64 data_head, u64 aux_head, then bytes of the records' ring from data_tail on. All little-endian. The area
- * holds PSBs.
+ * Fuzzes the recorder's reading of the Intel PT rings, which are shared with the kernel.
+ * Input, little-endian: u8 flags (1: the area is overwritten, 2: no more data, 4: drained again with moved positions),
+ * u64 data_tail, u64 data_head, u64 aux_head, then bytes of the record ring from data_tail on. The area holds PSBs.
  */
 #include <stdint.h>
 #include <stdlib.h>

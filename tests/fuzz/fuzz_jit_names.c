@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fuzzes the readers of perf maps and jitdump, which their first bytes tell apart. No two of the functions that are left lie over each
- * other, lines lie in functions, and what is left can be encoded, and read again.
+ * Fuzzes the readers of perf maps and jitdump files, told apart by the first bytes. Resulting functions do not overlap,
+ * lines lie in functions, and the result can be encoded and read again.
  */
 #include <stdint.h>
 #include <stdlib.h>

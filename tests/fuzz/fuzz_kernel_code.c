@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fuzzes what the recorder reads of the kernel's code.
- *
- * Input: u8 what it is (0: /proc/kallsyms, 1: /proc/kcore or a vmlinux, 2: notes), then its bytes.
+ * Fuzzes the recorder's readers of the kernel's code.
+ * Input: u8 kind (0: /proc/kallsyms, 1: /proc/kcore or a vmlinux, 2: notes), then the bytes.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -18,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A file with these bytes, and its path. */
+/* Makes a file with these bytes and returns the descriptor and the path. */
 static int make_file(const uint8_t *data, size_t size, char path[64])
 {
 	const int fd = memfd_create("fuzz", MFD_CLOEXEC);
@@ -29,7 +28,7 @@ static int make_file(const uint8_t *data, size_t size, char path[64])
 	return fd;
 }
 
-/* In order, apart from each other, and their symbols in them. */
+/* Checks that images are sorted and disjoint, and that symbols lie in their image. */
 static void check(const struct record_kernel_images *images)
 {
 	uint64_t end = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files with limits for ptl-dump lint: what is taken shows as a limit that is taken again. */
+/* Fuzzes limit files of ptl-dump lint. An accepted limit prints as a line that is accepted again. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!copy)
 		return 0;
-	/* Without the zero behind it: no byte past the end may be read. */
+	/* No zero byte follows: reading past the end is an error. */
 	memcpy(copy, data, size);
 	copy = realloc(copy, size ? size : 1);
 	if (dump_lint_limits_parse(&limits, "rules", copy, size) == 0) {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Fuzzes the memory map reader; whatever it accepts must be sorted, apart, and inside the memory
- * file.
- */
+/* Fuzzes the reader of memory maps. Accepted maps must be sorted, disjoint and inside the memory file. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Events with packets through the reader, the joining of fragments and the writer of pcapng. Input: a byte for the kind of the event, one
- * for keywords, one for the CPU, one for the size of the payload, then the payload; and again.
+ * Fuzzes events with network packets: reader, reassembly of fragments, and the writer of pcapng.
+ * Input, repeated: u8 kind of event, u8 keywords, u8 CPU, u8 size of the payload, then the payload.
  */
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@ static const struct ptl_field ndis_fields[] = {
 	{.name = "FragmentSize", .type = PTL_TYPE_U32},
 	{.name = "Fragment", .type = PTL_TYPE_BYTES_COUNTED},
 };
-/* Other types than Windows has for these names. */
+/* Field types other than Windows uses for these names. */
 static const struct ptl_field odd_fields[] = {
 	{.name = "LowerIfIndex", .type = PTL_TYPE_UTF16},
 	{.name = "Fragment", .type = PTL_TYPE_U64, .array = PTL_ARRAY_COUNTED},

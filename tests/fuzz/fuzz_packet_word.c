@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Hostile PT and code: the flow by words that the engine remembers is that of the packets one by one. */
+/* Fuzzes PT and code: the engine's flow by cached packet words must equal the flow packet by packet. */
 #include <stdlib.h>
 
 #include "common/bytes.h"

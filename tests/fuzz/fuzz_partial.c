@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Partial results from a hostile hand. The first byte says what the rest is: a file, whose checksums are made right first, or
- * records of a view over a small trace, each with two bytes of size before it, which two sources have one after the other.
+ * Fuzzes partial results. The first byte selects the rest: a file, whose checksums are corrected first; or records of a
+ * view over a small trace, each preceded by a u16 size, from two sources in turn.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,7 +102,7 @@ static void write_event(struct ptl_writer *writer, uint32_t stream, struct ptl_e
 	need(ptl_writer_event(writer, stream, event) == 0);
 }
 
-/* A process, an image, and a thread with a stream. */
+/* Writes a process, an image, and a thread with a stream. */
 static void write_trace(struct ptl_writer *writer)
 {
 	const struct ptl_machine machine = {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A schema and a payload that need not fit it: a count of fields, 7 bytes for each, then the
- * payload.
- */
+/* Fuzzes a payload that may contradict its schema. Input: a count of fields, 7 bytes per field, then the payload. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -15,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Touches every byte of the value, so that a sanitizer sees those that are not there. */
+/* Touches every byte of the value, so that a sanitizer sees missing bytes. */
 static int visit(void *context, const struct ptl_value *value)
 {
 	unsigned *left = context;

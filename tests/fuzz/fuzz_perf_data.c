@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fuzzes the reader of perf.data; whatever it makes of a file must be a trace without damage. */
+/* Fuzzes the reader of perf.data. The resulting trace must be undamaged. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ static int ignore(void *context, struct ptl_trace *trace, const struct ptl_event
 	return 0;
 }
 
-/* fd: what was written, which is closed. */
+/* Checks the written trace and closes fd. */
 static void check(int fd)
 {
 	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = ignore};

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fuzzes what the recorder reads of a program with providers: its process file, its schemas and its
- * rings, in which the program may write anything at any time.
+ * Fuzzes the recorder's reading of a program with providers: process file, schemas and rings. The program may overwrite
+ * all of them at any time.
  */
 /*
- * Input: u8 flags (1: the files are cut short while they are mapped, 2: what was written is written
- * once more, 4: more rings than there are, 8: the program is another user's), u16 number of bytes that are xored into the process
- * file's header, u16 the same for its first entry, u16 number of bytes of schemas, these bytes, and
- * bytes of the ring up to the end. All little-endian.
+ * Input, little-endian: u8 flags (1: the files are truncated while mapped, 2: the bytes are written twice, 4: too many
+ * rings, 8: the program belongs to another user), u16 number of bytes xored into the process file's header, u16 the
+ * same for its first entry, u16 number of bytes of schemas, these bytes, and bytes of the ring up to the end.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -83,7 +82,7 @@ static int make(int folder, const char *name, uint64_t size)
 	return file;
 }
 
-/* The files as a program would have them, and the input's damage to them. */
+/* Makes the files of a program and applies the input's damage. */
 static int make_process(int folder, const struct input *input)
 {
 	struct provider_shm_process header = {
@@ -108,7 +107,7 @@ static int make_process(int folder, const struct input *input)
 	put(file, &header, sizeof(header), 0);
 	xor_into(&entry, &input->entry);
 	put(file, &entry, sizeof(entry), PROVIDER_SHM_PROVIDER_OFFSET(0));
-	/* Of the kernel's process class. */
+	/* GUID of the kernel's process class */
 	entry.guid = (struct ptl_guid)PTL_GUID(0x3d6fa8d0, 0xfe05, 0x11d0, 0x9dda, 0x00c04fd7ba7c);
 	put(file, &entry, sizeof(entry), PROVIDER_SHM_PROVIDER_OFFSET(1));
 	put(file, input->schemas.data, input->schemas.size, PROVIDER_SHM_HEAP_OFFSET);
@@ -210,7 +209,7 @@ static void remove_scratch(void)
 	(void)rmdir(scratch_name);
 }
 
-/* One folder for all runs. */
+/* Returns a folder shared by all runs. */
 static int scratch(void)
 {
 	static int folder = -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fuzzes the packet decoder: the accepted can be encoded again, the refused is explained. */
+/* Fuzzes the packet decoder: an accepted packet can be encoded again, a refused packet has a reason. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static void require(bool condition)
 		abort();
 }
 
-/* Reserved bits are dropped by decoding; beyond that, the packet's bytes come back. */
+/* Decoding drops reserved bits; all other bytes of the packet must return. */
 static void check_accepted(const struct ptl_pt_packet *packet, struct ptl_pt_context context)
 {
 	uint8_t bytes[PTL_PT_PACKET_MAX];
@@ -23,7 +23,7 @@ static void check_accepted(const struct ptl_pt_packet *packet, struct ptl_pt_con
 	int size = ptl_pt_encode(packet, bytes, sizeof(bytes));
 
 	require(!format_pt_packet_invalid(packet));
-	/* A CYC may have more bytes than its value needs. */
+	/* A CYC may be longer than necessary. */
 	require(size == packet->size || (packet->kind == PTL_PT_CYC && size < packet->size));
 	require(ptl_pt_decode(bytes, (size_t)size, &context, &again) == size);
 	require(again.kind == packet->kind);
@@ -39,7 +39,7 @@ static void check_printed(const struct ptl_pt_packet *packet, uint64_t last_ip)
 	require(length < PACKET_TEXT_SIZE - 1 && strlen(text) == length);
 }
 
-/* Every packet from the start on; after a refusal, on at the next PSB. */
+/* Decodes every packet from the start; after a refusal, from the next PSB. */
 static void walk(const uint8_t *data, size_t size)
 {
 	struct ptl_pt_context context = {0};
@@ -72,7 +72,7 @@ static void walk(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* A copy of just this size, so that a byte read beyond it is found. */
+	/* A copy of the exact size shows reads beyond the end. */
 	uint8_t *copy = calloc(1, size + !size);
 
 	require(copy);

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Raw PT, a memory file and its map; whatever becomes of them must be a trace without damage.
- *
- * Input: u16 size of the map, u16 size of the memory file, little-endian, the map, the memory file, and PT up to the end.
- */
+/* Fuzzes raw PT, a memory file and its map. The resulting trace must be undamaged. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +38,7 @@ static int ignore(void *context, struct ptl_trace *trace, const struct ptl_event
 	return 0;
 }
 
-/* fd: what was written, which is closed. All code that an image has can be read. */
+/* Checks the written trace and closes fd. All code of an image must be readable. */
 static void check(int fd)
 {
 	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = ignore};

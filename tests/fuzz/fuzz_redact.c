@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rules of redaction, one a line up to an empty one, then any bytes: as a text, as a command line, and as they are. */
+/*
+ * Fuzzes redaction. Input: rules, one per line, up to an empty line; then bytes that are redacted as text, as command
+ * line, and as bytes.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Adds the rules; gives where they end. */
+/* Adds the rules. Returns the end of the rules. */
 static const char *read_rules(struct relog_redact_rules *rules, char *text)
 {
 	char *line;
@@ -52,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	memcpy(text, data, size);
 	text[size] = 0;
-	/* As far as its first zero byte, it is text. */
+	/* The input is text up to the first zero byte. */
 	const char *rest = read_rules(&rules, text);
 
 	if (relog_redact_choose_key(&rules))

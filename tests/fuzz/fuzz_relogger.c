@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A whole trace file through the relogger: copied, rewritten event by event, compressed again, merged with itself. What
- * comes out is always an undamaged trace, and what goes in again comes out with as many events.
+ * Fuzzes the relogger with a whole trace file: copied, rewritten event by event, recompressed, and merged with itself.
+ * The output is always undamaged, and a second pass keeps the number of events.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static int keep_end(void *context, struct ptl_relogger *relogger, struct ptl_rel
 	return 0;
 }
 
-/* Runs the relogger over one input, `times` times; gives the output, or -1 where it refuses. */
+/* Runs the relogger over one input, `times` times. Returns the output, or -1 if the relogger refuses. */
 static int run(int input, unsigned times, bool events, int level, uint64_t *count)
 {
 	const struct ptl_relogger_options options = {.size = sizeof(options), .hash = PTL_HASH_NONE};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fuzzes the readers of symbol files that rules name: the first byte chooses nm, perf map or ELF. What they accept can
- * be encoded, and read again.
+ * Fuzzes the readers of symbol files in rules: the first byte selects nm, perf map or ELF. Accepted symbols can be
+ * encoded and read again.
  */
 #include <stdint.h>
 #include <stdlib.h>

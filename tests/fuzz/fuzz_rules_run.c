@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fuzzes the application of rules: a rule file up to a zero byte, then events, each a byte for the class, opcode, time,
- * pid and size, and the payload. Rules that name files are left out. Events that come out have payloads one can touch.
+ * Fuzzes the application of rules. Input: a rule file up to a zero byte; then events, each a byte for class, opcode,
+ * time, pid and size, and the payload. Rules that name files are skipped. All payload bytes of output events must be
+ * readable.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks of any kind and order through the fold of samples: however they are parted, what is put together again is the fold of all of
- * them, node by node; and the report has of each function the samples that it is in, counted in the stacks themselves. Input: samples of a
- * byte for the thread and the number of functions, one for the period, and one for each function.
+ * Folds stacks of any kind and order. Folds of any parts merge into the fold of the whole, node by node. The report
+ * counts for each function the samples that contain the function, as counted in the stacks.
+ * Input: samples of u8 thread and number of functions, u8 period, and u8 per function.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static void close_world(struct world *world)
 	ptl_close(world->trace);
 }
 
-/* A sample of the input, of `count` functions; NULL behind the last one. */
+/* Returns the next sample, with `count` functions; NULL after the last sample. */
 static const uint8_t *next_sample(const uint8_t *data, const uint8_t *end, size_t *count)
 {
 	if (end - data < 3)
@@ -72,7 +72,7 @@ static const uint8_t *next_sample(const uint8_t *data, const uint8_t *end, size_
 	return data;
 }
 
-/* Adds the samples of [data, end); how many they are. */
+/* Adds the samples of [data, end). Returns their number. */
 static size_t add_samples(const struct world *world, struct dump_sample_fold *fold, const uint8_t *data,
 			  const uint8_t *end)
 {
@@ -98,7 +98,7 @@ static void need_same(const struct dump_sample_fold *a, const struct dump_sample
 	need(!a->count || !memcmp(a->threads, b->threads, a->thread_count * sizeof(*a->threads)));
 }
 
-/* In three parts, of which each ends with a sample. */
+/* Folds three parts, each of whole samples, and merges the folds. */
 static void add_parts(const struct world *world, const uint8_t *data, const uint8_t *end,
 		      const struct dump_sample_fold *whole)
 {
@@ -121,7 +121,7 @@ static void add_parts(const struct world *world, const uint8_t *data, const uint
 	dump_sample_fold_free(&sum);
 }
 
-/* Of a function in the stacks themselves. */
+/* Counts a function's samples in the stacks. */
 static void count_function(const struct world *world, uint32_t function, const uint8_t *data, const uint8_t *end,
 			   struct dump_report_row *row)
 {

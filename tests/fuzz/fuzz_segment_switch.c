@@ -46,7 +46,7 @@ static struct ptl_trace *make_trace(const uint8_t *bytes, size_t size)
 	return trace;
 }
 
-/* Each part can be replayed, or is refused and stays; and none is outside of the segment or twice. */
+/* Checks that each part can be replayed or is refused, lies in the segment, and occurs once. */
 static void check(const struct flow_segment_pieces *pieces, const uint8_t *bytes, size_t size, size_t switches)
 {
 	for (size_t i = 0; i < pieces->count; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Answers of a named session's socket, as who asks it for its files reads them: the whole input is one message, and the session
- * is gone behind it. An answer without a byte is one that ended. Where the input has a line feed, what is in front of it is the answer to
- * "next", and what is behind it that to "rest", with which descriptors come.
+ * Fuzzes a named session's answers to a request for files. The whole input is one message, after which the session
+ * ends. An empty answer means that the session ended. With a line feed in the input, the bytes before are the answer to
+ * "next", and the bytes after are the answer to "rest", which carries descriptors.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -28,13 +28,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static struct {
 	int folder, listener;
 	pthread_t thread;
-	pthread_mutex_t lock; /* of what follows: a server may still write what nobody reads any more */
+	/* lock of the members below: a server thread may still write an answer without a reader */
+	pthread_mutex_t lock;
 	uint8_t *data;
 	size_t size;
-	int sent; /* the other end of the pipe whose descriptors were sent last; -1: none were */
+	int sent; /* reading end of the last pipe sent to the client; -1: no pipe was sent */
 } session = {.lock = PTHREAD_MUTEX_INITIALIZER, .sent = -1};
 
-/* With so many descriptors of a pipe whose other end sees when all of them are closed. */
+/* Sends `count` descriptors of a pipe; the pipe's other end shows when all copies are closed. */
 static void send_descriptors(int fd, const uint8_t *data, size_t data_size, size_t count)
 {
 	union {
@@ -77,7 +78,7 @@ static void answer_one(int fd, const char *request)
 		(void)send(fd, session.data, session.size, MSG_NOSIGNAL);
 }
 
-/* What is asked for again is answered again. */
+/* Answers every request, also repeated requests. */
 static void *answer(void *unused)
 {
 	char request[256];
@@ -113,7 +114,7 @@ static void remove_place(void)
 	(void)rmdir(place);
 }
 
-/* A session of this process alone. Paths of answers count from an empty folder. */
+/* Opens a session of this process; paths of answers are relative to an empty folder. */
 static void open_session(void)
 {
 	static bool open;
@@ -148,7 +149,7 @@ static void ask_for_text(const uint8_t *data, size_t size)
 		abort();
 }
 
-/* Whether one more was asked for, and is there. */
+/* Requests the next file. Returns whether there is a file. */
 static bool ask_for_file(struct format_session_files *files)
 {
 	const uint64_t missed = files->missed;
@@ -158,7 +159,7 @@ static bool ask_for_file(struct format_session_files *files)
 	status = format_session_files_next(files, &fd, &path);
 	if ((!status && !path != (fd < 0)) || (status && path) || files->missed < missed)
 		abort();
-	/* Of what is not said, it is said why. */
+	/* A failure has an error text, and a killed session has a reason. */
 	if (status < 0 ? !*ptl_error_text() : files->killed && !files->doubt[0])
 		abort();
 	if (fd >= 0)
@@ -174,7 +175,7 @@ static void ask_for_files(void)
 	for (unsigned i = 0; i < 20 && ask_for_file(&files); i++)
 		;
 	format_session_files_free(&files);
-	/* No descriptor that came is open any more. */
+	/* All received descriptors are closed. */
 	pthread_mutex_lock(&session.lock);
 	if (session.sent >= 0 && poll(&(struct pollfd){.fd = session.sent, .events = POLLIN}, 1, 0) != 1)
 		abort();

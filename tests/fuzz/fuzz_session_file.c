@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Session files as programs read them: is it one, and what does it want. The first byte is the slot. */
+/* Fuzzes the program's reader of session files: validity, and requested events. The first byte is the slot. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 1 || size - 1 > sizeof(*file))
 		return 0;
-	/* Exactly as much memory as there are bytes, so that reading more shows. */
+	/* Memory of the exact size shows reads beyond the end. */
 	file = malloc(size - 1 ? size - 1 : 1);
 	enabled = calloc(1, sizeof(*enabled));
 	if (!file || !enabled)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel's records of processes, one behind the other, each as long as its header says. */
+/* Fuzzes the kernel's records of processes, each with the length in its header. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static void put_all(struct record_sideband *sideband, const uint8_t *data, size_
 	}
 }
 
-/* In order of time, with names that end. */
+/* Checks the order of time, and the terminating zero of names. */
 static void take_all(struct record_sideband *sideband)
 {
 	const struct record_sideband_record *record;
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (record_sideband_waiting(sideband, 0))
 		common_write_bytes(&record_sideband_waiting(sideband, 0)->note, "note", 4);
 	take_all(sideband);
-	/* What is left is freed. */
+	/* Closing must free the unread records. */
 	put_all(sideband, data, size);
 	record_sideband_close(sideband);
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What Slurm's programs print, and the status that a merge leaves: a number that a later answer of squeue is asked for is one that
- * sbatch printed in a line of its own.
+ * Fuzzes output of Slurm's programs, and the status file of a merge. A job number used for squeue must come from a line
+ * of its own in sbatch's output.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	answer[size] = 0;
 	if (dump_slurm_job_id(answer, id)) {
 		check_id(answer, id);
-		/* Both read lines in the same way, but for the cluster. */
+		/* Without a cluster name, both functions parse lines alike. */
 		if (!strchr(answer, ';') && !dump_slurm_is_listed(answer, id))
 			abort();
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fuzzes what is read of split DWARF. The input is the size of an ELF file with skeletons (4 bytes), that file, and a .dwo file or a
- * package of them. What is taken out of a package is an ELF file with the unit.
+ * Fuzzes the reader of split DWARF. Input: u32 size of an ELF file with skeletons, the ELF file, and a .dwo file or a
+ * package. A unit taken from a package is an ELF file with the unit.
  */
 #include <gelf.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct input {
 	const uint8_t *data;
 	size_t size;
-	struct elf_split_package *package; /* NULL: it is none */
+	struct elf_split_package *package; /* NULL: the file is not a package */
 };
 
 static bool read_unit(void *context, const struct elf_split_unit *split, uint8_t **data, size_t *size)

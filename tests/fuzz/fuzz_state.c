@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Folds any events of the kernel's classes into a state: bytes of class, opcode, process, time and place make one. A
- * second state, folded from the first one's rundown, must give the same rundown.
+ * Folds any events of the kernel's classes into a state: five bytes (class, opcode, process, time, place) make an
+ * event. The first state's rundown, folded into a second state, must give the same rundown.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static void tell(struct ptl_state *state, struct reported *reported)
 		abort();
 }
 
-/* Addresses lie close together, and at both ends of what there is. */
+/* Returns an address near either end of the address space, close to other addresses. */
 static uint64_t address(uint8_t byte)
 {
 	return byte & 0x80 ? UINT64_MAX - (byte & 0x7fu) * PAGE : byte * PAGE;
@@ -96,7 +96,7 @@ static void fold(struct ptl_state *state, const uint8_t *data, size_t size)
 			abort();
 		time += data[i + 3] % 3;
 		event.time = time;
-		/* A payload that is cut off is not understood, and changes nothing. */
+		/* A truncated payload is ignored and changes nothing. */
 		if (data[i + 3] == 0xff)
 			event.payload_size /= 2;
 		if (ptl_state_event(state, &event))

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Small texts of /proc, of sysfs and of the folder of sessions, of which the first byte says which:
+ * Fuzzes small texts of /proc, of sysfs and of the folder of sessions. The first byte of the input selects the text:
  *
  *     0    a line of /proc/PID/maps
- *     1    the device of Intel PT in sysfs: "NAME TEXT" lines, each a file; those that are not named are not there
- *     2    what is left of a session that has ended
+ *     1    the device of Intel PT in sysfs: "NAME TEXT" lines, each a file; other files are missing
+ *     2    the record of an ended session
  *     3    /proc/PID/stat
  *     4    /proc/PID/status
- *     5    a program or a script, as execve finds it
+ *     5    a program or a script for execve
  *     6    the name of a file of providers
  */
 #include <fcntl.h>
@@ -71,7 +71,7 @@ static void read_maps(char *line, size_t size)
 		abort();
 }
 
-/* Terms are of 64 bits, and each in one piece. */
+/* Checks that terms lie within 64 bits and are contiguous. */
 static void check_device(const struct intel_pt_device *device)
 {
 	for (unsigned i = 0; i < INTEL_PT_TERMS; i++) {
@@ -126,7 +126,7 @@ static void read_ended(char *data, size_t size)
 	struct record_ended ended;
 
 	write_file("." ENDED ".ended", data, size);
-	/* All of a text is in the memory, its zero too. */
+	/* Each text lies in the memory, with its zero byte. */
 	if (record_ended_read(folder, ENDED, &ended, memory) == 0 &&
 	    strlen(ended.why) + strlen(ended.file) + strlen(ended.messages) + strlen(ended.stem) +
 			    strlen(ended.suffix) + 3 >

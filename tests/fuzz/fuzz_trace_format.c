@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Formats of tracepoints: a format up to a zero byte, then a record. What a record becomes has to fit the schema that
- * the format became.
+ * Fuzzes formats of tracepoints. Input: a format up to a zero byte, then a record. The decoded record must fit the
+ * schema of the format.
  */
 #include <stdint.h>
 #include <stdlib.h>

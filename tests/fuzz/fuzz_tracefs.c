@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files of tracefs, of which the first byte says which: '0' available_events, '1' the format of a tracepoint, '2' uprobe_events.
+ * Fuzzes files of tracefs. The first byte selects the file: '0' available_events, '1' the format of a tracepoint, '2'
+ * uprobe_events.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static char *copy_of(const char *text)
 	return copy;
 }
 
-/* Names are lines of the text. */
+/* Checks that names are lines of the text. */
 static void read_events(const char *text)
 {
 	struct common_string_list names = {0};
@@ -53,7 +54,7 @@ static void read_format(const char *text)
 	if (record_tracefs_text_id(text) && !strstr(text, "ID: "))
 		abort();
 	for (size_t i = 0; i < sizeof(rooms) / sizeof(rooms[0]); i++) {
-		/* Exactly as large, for the sanitizer. */
+		/* exact size, for the sanitizer */
 		char *copy = copy_of(text), *names = malloc(rooms[i]);
 
 		if (!names)
@@ -74,7 +75,7 @@ static void read_probes(char *text)
 	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		if (!record_tracefs_text_probe(line, &probe))
 			continue;
-		/* It is removed by this name: never one that is not a recorder's. */
+		/* The probe is removed by this name, which must belong to a recorder. */
 		if (strncmp(probe.name, "ptl_", 4) != 0 || !memchr(probe.name, '/', probe.name_size) ||
 		    memchr(probe.name, ' ', probe.name_size) || probe.name_size > strlen(line))
 			abort();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Samples of tracepoints and counters in the ring that the kernel writes. Input: u8 what the event asks for (1: a counter, 2: a call
- * chain, 4: a copy of the stack), then the record behind its header. All that a sample points to lies in the record. A copy of the
- * stack is unwound as that of this process, from a place in its own code on.
+ * Fuzzes samples of tracepoints and counters in the kernel's ring.
+ * Input: u8 requested contents (1: a counter, 2: a call chain, 4: a copy of the stack), then the record behind its
+ * header. All pointers of a sample lie in the record. A stack copy is unwound as a stack of this process, from an
+ * address in its code.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ static void check_sample(const struct tracepoint_sample *sample, const uint8_t *
 
 static void unwind(const struct tracepoint_sample *sample)
 {
-	/* The files of this process are looked at once. */
+	/* The files of this process are read once. */
 	static struct tracepoint_unwinder unwinder;
 	struct elf_unwind_sample copy = {
 		.pid = (uint32_t)getpid(), .stack = sample->stack, .stack_size = sample->stack_size};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any bytes as a program's code: options in the first byte, then code. The instruction decoder of the software source must find
- * the lengths, and the general registers, that Zydis finds; the translator must stay within its rooms.
+ * Fuzzes the translator with any bytes as code. Input: u8 options, then code. The software source's instruction decoder
+ * must agree with Zydis on lengths and general registers. The translator must not exceed its buffers.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -47,7 +47,10 @@ static bool names(const ZydisDecodedInstruction *instruction, const ZydisDecoded
 	return false;
 }
 
-/* What user mode does not execute, or no processor of these days, is not translated: how long it is does not matter. */
+/*
+ * Returns whether the instruction matters: instructions outside of user mode, or of no current processor, are not
+ * translated, so their length is irrelevant.
+ */
 static bool concerns(const ZydisDecodedInstruction *instruction, const struct instruction *ours)
 {
 	switch (instruction->meta.category) {
@@ -111,7 +114,7 @@ static void translate(uint8_t options, const uint8_t *bytes, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* Of its own, so that a read behind its end is noticed. */
+	/* A separate allocation shows reads beyond the end. */
 	const size_t count = size > CODE_MAX ? CODE_MAX : size;
 	uint8_t *bytes;
 	ZydisDecoder decoder;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Hostile packets of a CPU on which two processes take turns: parts of segments, and the return stack that goes on over
- * them, with every engine; and through a kernel in which they go over from one to the other. Input: u8 number of
- * switches, for each a u8 of time, then packets behind a PSB+.
+ * Fuzzes packets of a CPU on which two processes take turns: parts of segments, and a return stack that continues over
+ * them, with every engine; also through a kernel that switches between the processes.
+ * Input: u8 number of switches, a u8 time per switch, then packets behind a PSB+.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static const uint8_t codes[2][32] = {
 /* call __switch_to; sysretq; __switch_to: jz behind; ret */
 static const uint8_t kernel_code[] = {0xe8, 3, 0, 0, 0, 0x48, 0x0f, 0x07, 0x74, 0, 0xc3};
 
-/* What cannot fail on a good system, whatever the input is. */
+/* Requires success. */
 static void must(int status)
 {
 	if (status < 0)
@@ -74,7 +74,7 @@ static void write_process(struct ptl_writer *writer, uint32_t stream, unsigned n
 	put(writer, stream, &event, &storage);
 }
 
-/* Of all processes: where packets lead there, switches are flow. */
+/* Writes the kernel's code, shared by all processes: switches appear in the flow. */
 static void write_kernel(struct ptl_writer *writer, uint32_t stream)
 {
 	const struct ptl_symbol symbol = {.address = KERNEL + SWITCH_TO,
@@ -152,7 +152,9 @@ static struct ptl_trace *make_trace(const uint8_t *times, size_t count, const ui
 	return trace;
 }
 
-/* Engines may differ about hostile packets; an engine may not, whether it counts or looks at every block. */
+/*
+ * Engines may disagree about hostile packets. One engine must give the same for counting and for visiting every block.
+ */
 static void decode(struct ptl_trace *trace, size_t size)
 {
 	struct flow_timeline *timeline;

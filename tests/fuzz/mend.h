@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes the checksums of a trace file right, so that a fuzzer gets behind them. */
+/* Corrects the checksums of a trace file, so that a fuzzer reaches the code behind them. */
 #ifndef TESTS_FUZZ_MEND_H
 #define TESTS_FUZZ_MEND_H
 
@@ -9,9 +9,7 @@
 #include "common/bytes.h"
 #include "format/container/layout.h"
 
-/*
- * Makes the checksums of the buffer at data right, as far as it is there. Returns its size, or 0.
- */
+/* Corrects the checksums of the buffer at data, as far as the buffer is complete. Returns the buffer's size, or 0. */
 static size_t mend_buffer(uint8_t *data, size_t size)
 {
 	const uint32_t side = size >= FORMAT_BUFFER_HEADER_SIZE ? common_load32(data + 32) : 0;

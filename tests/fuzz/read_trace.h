@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads all that a trace has: events with their fields, streams, blobs, buffers. */
+/* Reads everything in a trace: events with fields, streams, blobs, buffers. */
 #ifndef TESTS_FUZZ_READ_TRACE_H
 #define TESTS_FUZZ_READ_TRACE_H
 
@@ -9,7 +9,7 @@
 #include <ptl/reader.h>
 
 #define SIZE_LIMIT (1u << 20)
-#define READS_MAX 2000 /* of each stream: holes may make it much longer than the file */
+#define READS_MAX 2000 /* reads per stream: holes may make a stream much longer than the file */
 
 static int visit(void *context, const struct ptl_value *value)
 {
@@ -65,7 +65,7 @@ static void read_everything(struct ptl_trace *trace)
 	for (size_t i = 0; i < ptl_buffer_count(trace); i++)
 		if (ptl_buffer_read(trace, i, &data, &size) == 0)
 			free(data);
-	/* What is out of bounds is said to be inside the file, at least. */
+	/* Damage must lie inside the file. */
 	for (size_t i = 0; i < ptl_damage_count(trace); i++)
 		if (ptl_damage_at(trace, i)->offset > ptl_trace_size(trace))
 			abort();

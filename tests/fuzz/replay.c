@@ -30,15 +30,14 @@
 #include "common/file.h"
 
 #define INPUT_LIMIT ((size_t)64 << 20)
-#define DAMAGE_LIMIT 4096    /* larger inputs are not damaged byte by byte */
-#define SECONDS_FOR_DAMAGE 8 /* of all files; what one leaves is for those behind it */
-#define SECONDS_FOR_ONE                                                                                                \
-	20 /* a single run that takes more CPU time hangs; one that waits for ever ends with tests/tap's time */
+#define DAMAGE_LIMIT 4096    /* bytes; larger inputs are not damaged byte by byte */
+#define SECONDS_FOR_DAMAGE 8 /* seconds for all files; unused time passes to the next files */
+#define SECONDS_FOR_ONE 20 /* CPU seconds after which a single run counts as hanging; tests/tap limits runs that wait */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 
-/* What is being run, for the report when it does not come back. */
+/* the current run, for the report of a crash */
 static struct {
 	unsigned number;
 	const char *name;
@@ -47,7 +46,7 @@ static struct {
 	unsigned flipped;
 } now;
 
-/* Called in a process that is about to end: reports what it was doing. */
+/* Called in a dying process: reports the current run. */
 static void report_death(void)
 {
 	char line[512];
@@ -65,8 +64,8 @@ static void on_signal(int number)
 }
 
 /*
- * Runs the target on a copy of exactly size bytes, so that a sanitizer sees a read past them. An
- * empty input is a pointer to nothing, not NULL.
+ * Runs the target on a copy of exactly `size` bytes, so that a sanitizer sees reads beyond the end. An empty input is a
+ * valid pointer, not NULL.
  */
 static void run_one(const uint8_t *data, size_t size)
 {
@@ -96,21 +95,19 @@ static size_t common_divisor(size_t a, size_t b)
 }
 
 /*
- * A step that visits every byte once before it comes back, and bytes all over the input before those between them: what the
- * time does not suffice for is then not all at the end.
+ * Returns a step that visits every byte once, spread over the input: if the time runs out, the skipped bytes are not
+ * all at the end.
  */
 static size_t spread_step(size_t size)
 {
-	size_t step = size * 618 / 1000; /* the golden ratio: no cluster of bytes comes back soon */
+	size_t step = size * 618 / 1000; /* golden ratio: successive positions spread evenly */
 
 	while (step > 1 && common_divisor(step, size) != 1)
 		step--;
 	return step ? step : 1;
 }
 
-/*
- * Every truncation, and three kinds of damage to every byte; false when the time, until `end`, did not suffice.
- */
+/* Runs every truncation, and three kinds of damage to every byte. False: the time ran out. */
 static bool run_damaged(uint8_t *data, size_t size, double end)
 {
 	static const uint8_t flips[] = {0x01, 0x80, 0xff};
@@ -142,7 +139,7 @@ static int hex_value(int c)
 	return found ? (int)(found - digits) : -1;
 }
 
-/* Replaces hexadecimal text by the bytes that it stands for. */
+/* Replaces hexadecimal text by its bytes. */
 static int decode_hex(uint8_t *data, size_t *size)
 {
 	size_t used = 0, digits = 0;
@@ -183,7 +180,7 @@ static int load(const char *path, uint8_t **data, size_t *size)
 	return status;
 }
 
-/* Replays one file as test `number` of `count`; false when it cannot be read. */
+/* Replays one file as test `number` of `count`. False: the file cannot be read. */
 static bool replay(unsigned number, unsigned count, const char *path)
 {
 	static double left = SECONDS_FOR_DAMAGE;

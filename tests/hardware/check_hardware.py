@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""make check-hardware: records testdata programs with this machine's Intel PT, and judges the traces.
+"""make check-hardware: records testdata programs with this machine's Intel PT, and checks the traces.
 
-Of each program: the instructions and branches of user mode that counters count at the same time are those that are decoded,
-but for the faults and interrupts that counters count as well; both engines decode the same; perf record of the same program
-decodes to the same functions. Where there is no Intel PT this says why, and fails nothing.
+For each program: the decoded instructions and branches of user mode equal the counters' counts of the same run,
+except for faults and interrupts, which counters include; both engines decode the same; perf record of the same program
+decodes to the same functions. Without Intel PT the program prints the reason, and does not fail.
 """
 import json
 import os
@@ -37,7 +37,7 @@ def check(name, passed, *details):
 
 
 def state_of(group, name):
-    """What ptl-record check says: (state, why not and what to do about it)."""
+    """Returns the result of ptl-record check: (state, reason and remedy)."""
     for line in run(RECORD, "check", "--json").stdout.splitlines():
         item = json.loads(line)
         if item.get("group") == group and item.get("name") == name:
@@ -46,14 +46,14 @@ def state_of(group, name):
 
 
 def counted_program(trace):
-    """The process that was counted, and when it began, since the start of the trace: the last exec."""
+    """Returns the counted process and its beginning since the start of the trace: the last exec."""
     execs = [event for line in run(DUMP, "events", "--json", trace).stdout.splitlines()
              for event in [json.loads(line)] if event.get("event") == "Process/Exec"]
     return (execs[-1]["pid"], execs[-1]["time"]) if execs else (0, 0)
 
 
 def stats(trace, *options):
-    """What was executed; nothing where nothing of that is in the trace."""
+    """Returns the statistics of the executed code; empty numbers if the trace has none."""
     done = run(DUMP, "stats", "--json", "--hash", *options, trace)
     try:
         return json.loads(done.stdout)
@@ -63,7 +63,7 @@ def stats(trace, *options):
 
 
 def functions_of_perf(program, folder):
-    """Functions that perf has executed; None where perf cannot."""
+    """Returns the executed functions by perf; None if perf cannot record."""
     if not shutil.which("perf"):
         return None
     data = os.path.join(folder, "perf.data")
@@ -79,13 +79,13 @@ def functions_of_ours(trace):
 
 
 def hold_against(name, ours, counts, span, trace, said):
-    """Instructions and branches of user mode, if this machine counts them."""
+    """Compares instructions and branches of user mode with the counters, if this machine can count them."""
     if not os.path.exists(counts):
         print(f"ok - {name}: counters # SKIP {said.strip()}")
         return
     with open(counts, encoding="ascii") as file:
         counted = {key: int(value) for key, value in (line.split() for line in file)}
-    # Who may not count what the kernel does, counts no context switches.
+    # A user without permission to count kernel events cannot count context switches.
     noise = sum(counted.get(key, 0) for key in ("page-faults", "context-switches", "interrupts"))
     apart = abs(ours["instructions"] - counted["instructions"])
     check(f"{name}: {ours['instructions']} instructions, {counted['instructions']} counted, {noise} faults and interrupts",
@@ -100,7 +100,7 @@ def judge(program, folder):
     counter = run(COUNT, counts, "/bin/true")
     prefix = [COUNT, counts] if counter.returncode == 0 else []
     if prefix:
-        # Its child writes when the program has ended.
+        # The tool's child writes when the program has ended.
         wait_for(counts)
         os.unlink(counts)
     done = run(RECORD, "-f", "-o", trace, "--source=intel_pt", "--", *prefix, *command)
@@ -132,7 +132,7 @@ def wait_for(name):
 
 
 def judge_kernel(folder):
-    """User and kernel code together: what it executes in the kernel has names and no gaps but around context switches."""
+    """Checks user and kernel code together: the kernel's code has names, and gaps only around context switches."""
     trace = os.path.join(folder, "kernel.ptl")
     state, why = state_of("Permissions", "kernel code")
     if state != "yes" or os.geteuid() != 0:
@@ -152,7 +152,7 @@ def judge_kernel(folder):
 
 
 def judge_snapshot(folder):
-    """An area that is written over: its end is there, and decodes."""
+    """Checks an overwritten area: its end is recorded and decodes."""
     trace = os.path.join(folder, "snapshot.ptl")
     done = run(RECORD, "-f", "-o", trace, "--source=intel_pt", "--snapshot", "--aux-buffer=64K", "--",
                os.path.join(PROGRAMS, "tasks"), "200000")

@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Plays a script as the kernel would: packets into AUX areas, records into rings, wakeups. A line is one of these; T is in
- * nanoseconds since the script began, and P and H are numbers of processes and threads as they were recorded.
+ * Plays a script in the kernel's role: packets into AUX areas, records into rings, wakeups. These are the commands.
+ * T: nanoseconds since the start of the script. P and H: recorded numbers of processes and threads.
  *
- *   process P H              the number-th process that is really there now: 0 the command, then its children in order
- *   real P PID               the process that runs as this one
- *   packets BASE FILE        where packets come from; their TSC packets count nanoseconds, BASE is when the script begins
- *   bytes FILE                 the same, as they are
+ *   process P H              pairs P with the number H of a current process: 0 the command, then its children in order
+ *   real P PID               pairs P with the current process PID
+ *   packets BASE FILE        source of packets; TSC packets count nanoseconds, BASE is the start of the script
+ *   bytes FILE               source of packets without changes
  *   map P BASE SIZE OFFSET PROTECTION T PATH
  *   exec P T NAME            fork P PARENT H PARENT_H T       end P PARENT H T
  *   start CPU P H T          in CPU P H T          out CPU P H T
- *   over CPU P H T P H          out, of an event of all that runs there: who comes next
- *   aux CPU FIRST END FLAGS P H T   bytes of the file into the CPU's area, waiting for room; then their AUX record
- *   burst CPU FIRST END P H T       the same without waiting: what has no room is lost, and the event stops
- *   flood CPUS RATE BYTES P H T     so many bytes of the file, again and again, into the areas of the first CPUs: RATE a second
- *                                     each, or (0) as fast as they are taken; what has no room is lost
- *   record CPU TYPE MISC P H T HEX  a record with this body
- *   raw CPU HEX                     bytes as they are, for a kernel that cannot be trusted
- *   aux_head CPU N                  the same of the page
+ *   over CPU P H T P H          out, for an event of all processes; the second P H is next
+ *   aux CPU FIRST END FLAGS P H T   puts bytes of the file into the CPU's area, waits for room; then an AUX record
+ *   burst CPU FIRST END P H T       aux without waiting: bytes without room are lost, and the event stops
+ *   flood CPUS RATE BYTES P H T     puts BYTES bytes of the file, repeated, into the first CPUs' areas: RATE per second
+ *                                     each, or (0) as fast as the reader reads; bytes without room are lost
+ *   record CPU TYPE MISC P H T HEX  puts a record with this body
+ *   raw CPU HEX                     puts raw bytes, for a kernel that cannot be trusted
+ *   aux_head CPU N                  sets aux_head of the page
  *   poke T ADDRESS HEX               the kernel changes its code: the first half of the bytes becomes the second
  *   symbol T ADDRESS SIZE GONE NAME  the kernel makes code (GONE 0), or gives it up (1)
- *   executes P T NAME               what the kernel reports to who listens to all programs, when the process has this name
- *   enabled P                       waits until Intel PT of this process is on
- *   signal                          SIGUSR2 to ptl-record, and waits until it has stopped Intel PT and gone on
- *   stall NAME                      ptl-record is held when it next opens a file of this name
- *   stalled                         waits until it is held
- *   go_on                           lets it go on
- *   count_lost CPU                  writes into the log how many records found no room
+ *   executes P T NAME               waits until the process has this name; reports the exec to listeners of all programs
+ *   enabled P                       waits until Intel PT of this process is enabled
+ *   signal                          sends SIGUSR2 to ptl-record, and waits until Intel PT was stopped and started again
+ *   stall NAME                      holds ptl-record when it next opens a file of this name
+ *   stalled                         waits until ptl-record is held
+ *   go_on                           lets ptl-record go on
+ *   count_lost CPU                  logs the number of records without room
  *   pause MILLISECONDS
  *   wait_file NAME                  waits until the folder has this file
  *
- * Instead of a CPU, -H is the thread that has a buffer of its own.
+ * -H in place of CPU: thread with a buffer of its own.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -205,7 +205,7 @@ static void play_raw(const struct words *w)
 	pmu_put(pmu_ring_of((int)w->n[0]), body, read_hex(w->rest, body));
 }
 
-/* The reader stops Intel PT, reads, and starts it again. */
+/* Sends the signal: the reader stops Intel PT, reads, and starts Intel PT again. */
 static void play_signal(const struct words *w)
 {
 	struct pmu_event *event = NULL;
@@ -246,7 +246,7 @@ static void play_out(const struct words *w)
 	play_record(w, PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, "", 0);
 }
 
-/* The same for an event of all that runs on a CPU: who comes next is said. */
+/* As play_out, for an event of all processes on a CPU: the record names the next process. */
 static void play_over(const struct words *w)
 {
 	const uint32_t next[] = {pmu_real((uint32_t)w->n[4]), pmu_real((uint32_t)w->n[5])};
@@ -254,7 +254,7 @@ static void play_over(const struct words *w)
 	play_record(w, PERF_RECORD_SWITCH_CPU_WIDE, PERF_RECORD_MISC_SWITCH_OUT, next, sizeof(next));
 }
 
-/* The kernel writes over its code: old bytes, and as many new ones. */
+/* The kernel overwrites its code: old bytes, and as many new bytes. */
 static void play_poke(const struct words *w)
 {
 	const struct pmu_ids ids = ids_of(0, 0, w->n[0], 0);
@@ -343,7 +343,7 @@ static void play_pause(const struct words *w)
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	char name[256]; /* "": none */
+	char name[256]; /* "": no file */
 	bool held;
 } stall = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -407,7 +407,7 @@ static void play_wait_file(const struct words *w)
 	}
 }
 
-/* How many numbers stand behind each name; what follows them is text. */
+/* Number of numeric arguments for each command; the rest of the line is text. */
 static const struct shape {
 	const char *name;
 	int numbers;
@@ -466,7 +466,7 @@ static void play_line(const char *line)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* The child is still ours until it executes something. */
+/* Waits until the child executes a program: before, the child is a copy of this process. */
 static void wait_for_exec(pid_t child)
 {
 	char path[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Packets into AUX areas, as the driver puts them there. */
+/* Puts packets into AUX areas, as the driver does. */
 #include <string.h>
 #include <time.h>
 
@@ -24,7 +24,10 @@ static void put_aux(struct pmu_event *event, const uint8_t *bytes, size_t size)
 	}
 }
 
-/* The record, then the head: what is before the head is in records. In an area that is written over, the head is a place. */
+/*
+ * Writes the AUX record before the head: bytes before the head must have records. In an overwritten area, the head is
+ * only a position.
+ */
 static void end_aux(struct pmu_event *event, size_t size, uint64_t flags, const struct pmu_ids *ids)
 {
 	struct perf_event_mmap_page *page = pmu_page_of(event);
@@ -43,7 +46,7 @@ static void end_aux(struct pmu_event *event, size_t size, uint64_t flags, const 
 	pmu_wake(event);
 }
 
-/* The event, or another one of Intel PT that writes into its rings. */
+/* Returns whether the event, or another Intel PT event with the same rings, is enabled. */
 static bool is_on(const struct pmu_event *event)
 {
 	bool found = false;
@@ -111,7 +114,7 @@ void pmu_play_burst(int cpu, size_t first, size_t end, const struct pmu_ids *ids
 
 struct flood {
 	uint64_t put, lost;
-	size_t at; /* in the file */
+	size_t at; /* position in the file */
 };
 
 static uint64_t clock_time(clockid_t clock)
@@ -122,7 +125,9 @@ static uint64_t clock_time(clockid_t clock)
 	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* What finds no room is lost, and the event stops until it is started again: meanwhile the CPU makes nothing. */
+/*
+ * Puts a chunk. Bytes without room are lost, and the event stops until restarted: meanwhile the CPU makes no packets.
+ */
 static void put_chunk(struct flood *flood, struct pmu_event *event, const struct pmu_ids *ids)
 {
 	const uint64_t room = room_of(event);

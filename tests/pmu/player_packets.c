@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Packets out of files, with the times of now. */
+/* Reads packets from files and adjusts their times. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static uint64_t tsc_at(uint64_t nanoseconds)
 	return (uint64_t)((((__uint128_t)time << pmu_clock.shift) + pmu_clock.mult - 1) / pmu_clock.mult);
 }
 
-/* TSC packets count this machine's TSC from now on. From each PSB on, as packets may be cut off before one. */
+/* Converts TSC packets to this machine's TSC. Restarts at each PSB, as packets before a PSB may be cut off. */
 static void set_times(uint64_t base)
 {
 	struct ptl_pt_context context = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which of the processes that are there now stand for those of a recording. */
+/* Pairs recorded processes with current processes. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>

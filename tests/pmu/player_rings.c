@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Records into rings, as the kernel puts them there. */
+/* Puts records into rings, as the kernel does. */
 #include <string.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@ static bool is_of(const struct pmu_event *event, int cpu)
 	return cpu < 0 ? event->cpu == -1 && event->pid == (pid_t)pmu_real((uint32_t)-cpu) : event->cpu == cpu;
 }
 
-/* The event of Intel PT of a CPU whose rings are mapped. */
+/* Returns whether this is the CPU's Intel PT event with mapped rings. */
 static bool has_packets(const struct pmu_event *event, int cpu)
 {
 	return event->attr.type == pmu_type && event->aux && is_of(event, cpu);
@@ -21,7 +21,7 @@ static bool has_processes(const struct pmu_event *event, int cpu)
 	return event->attr.type != pmu_type && event->cpu == cpu && (event->attr.mmap || event->attr.mmap2);
 }
 
-/* Of all that runs, and of no context switches. */
+/* Returns whether the event reports code of all processes and no context switches. */
 static bool has_code(const struct pmu_event *event, int cpu)
 {
 	return event->attr.type != pmu_type && event->cpu == cpu && event->pid == -1 && event->attr.text_poke &&
@@ -82,7 +82,7 @@ void pmu_put(struct pmu_event *event, const void *data, size_t size)
 		pmu_wake(event);
 }
 
-/* What is behind each record, by what was asked for. */
+/* Appends the sample ids behind a record, as the event requests. */
 static size_t add_trailer(const struct pmu_event *event, uint8_t *at, const struct pmu_ids *ids)
 {
 	const uint64_t type = event->attr.sample_type, time = pmu_playing.start + ids->time;
@@ -103,7 +103,7 @@ static size_t add_trailer(const struct pmu_event *event, uint8_t *at, const stru
 	return size;
 }
 
-/* A record as it stands in the ring; its size. */
+/* Makes a record as in the ring. Returns the size. */
 static size_t make(const struct pmu_event *event, uint8_t *data, struct perf_event_header header, const void *body,
 		   size_t size, const struct pmu_ids *ids)
 {
@@ -115,7 +115,7 @@ static size_t make(const struct pmu_event *event, uint8_t *data, struct perf_eve
 	return size;
 }
 
-/* What was lost is said before the next record, if there is room for both. */
+/* Puts a record. A loss is reported before the next record, if both have room. */
 void pmu_record(struct pmu_event *event, uint32_t type, uint16_t misc, const void *body, size_t size,
 		const struct pmu_ids *ids)
 {

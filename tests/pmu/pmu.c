@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The system calls and files that ptl-record would reach the kernel's Intel PT by. */
+/* Replaces the system calls and files by which ptl-record reaches the kernel's Intel PT. */
 #include "tests/pmu/pmu.h"
 
 #include <dlfcn.h>
@@ -79,7 +79,7 @@ uint64_t pmu_now(void)
 	return pmu_clock.zero + (uint64_t)((__uint128_t)__rdtsc() * pmu_clock.mult >> pmu_clock.shift);
 }
 
-/* A kernel clock that counts this machine's TSC, and began elsewhere than CLOCK_MONOTONIC. */
+/* Makes a kernel clock that counts this machine's TSC and has another origin than CLOCK_MONOTONIC. */
 static void make_clock(void)
 {
 	const uint64_t first = monotonic(), count = __rdtsc();
@@ -95,7 +95,7 @@ static void make_clock(void)
 	pmu_clock.zero = (1ull << 44) - pmu_now();
 }
 
-/* A small file of the folder; "" where there is none. */
+/* Reads a small file of the folder; "" without the file. */
 static void read_small(const char *name, char *text, size_t size)
 {
 	char path[4200];
@@ -123,7 +123,7 @@ __attribute__((constructor)) static void begin(void)
 {
 	const char *name = getenv("PTL_PMU");
 
-	/* What ptl-record starts runs without this. */
+	/* Programs started by ptl-record run without this library. */
 	unsetenv("LD_PRELOAD");
 	if (!name)
 		return;
@@ -133,13 +133,13 @@ __attribute__((constructor)) static void begin(void)
 	make_clock();
 }
 
-/* Not what runs between fork and exec of a command. */
+/* Returns whether this is ptl-record's own process, and no child before its exec. */
 static bool is_here(void)
 {
 	return self && getpid() == self;
 }
 
-/* A session in the background records in a child of the process that was started: the one that opens an event of Intel PT first. */
+/* A session in the background records in a child process: the first process that opens an Intel PT event. */
 static void be_here(bool opens_pt)
 {
 	static bool taken;
@@ -151,7 +151,7 @@ static void be_here(bool opens_pt)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* What is shown instead of the machine's own files and folders. */
+/* Replacements for the machine's files and folders. */
 static const struct {
 	const char *path, *name;
 	bool if_there;
@@ -215,7 +215,7 @@ static struct pmu_event *find(int fd)
 	return NULL;
 }
 
-/* Bits that a capability permits to be set, as the driver's own check has it. */
+/* Returns whether capabilities permit the bits of config; same check as in the driver. */
 static bool is_valid(uint64_t config)
 {
 	static const struct {
@@ -280,7 +280,10 @@ static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu)
 	return event->fd;
 }
 
-/* Intel PT, what reports beside it, and what is asked for the clock. Tracepoints and counters are the kernel's own. */
+/*
+ * Returns whether the event is simulated: Intel PT, its sideband and the clock. The kernel provides tracepoints and
+ * counters.
+ */
 static bool is_ours(const struct perf_event_attr *attr)
 {
 	return attr->type == pmu_type || (attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_DUMMY &&
@@ -298,7 +301,7 @@ long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		words[i] = va_arg(arguments, long);
 	va_end(arguments);
-	/* What else there is, such as uprobes, is the kernel's own. */
+	/* The kernel handles other events, such as uprobes. */
 	if (number == SYS_perf_event_open && is_ours((const struct perf_event_attr *)words[0]))
 		be_here(((const struct perf_event_attr *)words[0])->type == pmu_type);
 	if (number != SYS_perf_event_open || !is_here() || !is_ours((const struct perf_event_attr *)words[0]))
@@ -311,10 +314,10 @@ long syscall(long number, ...)
 	return result;
 }
 
-/* read(2), of which the headers may have a function of their own. */
+/* read(2) under another name, as the C headers may redefine read. */
 ssize_t read_event(int fd, void *buffer, size_t size) __asm__("read");
 
-/* How many records had no room, if that was asked for. */
+/* Returns the count of lost records if requested. */
 ssize_t read_event(int fd, void *buffer, size_t size)
 {
 	struct pmu_event *event;
@@ -341,7 +344,7 @@ int close(int fd)
 	if (is_here()) {
 		pthread_mutex_lock(&pmu_lock);
 		event = find(fd);
-		/* The rings stay while they are mapped: the player may be at them. */
+		/* Mapped rings stay: the player may be using them. */
 		if (event)
 			event->used = false;
 		pthread_mutex_unlock(&pmu_lock);
@@ -356,7 +359,7 @@ static bool is_power_of_two(size_t size)
 	return size && !(size & (size - 1));
 }
 
-/* What is locked by all events, which $PTL_PMU/mlock limits, in bytes. */
+/* Returns whether all events may lock `more` bytes; $PTL_PMU/mlock limits the sum, in bytes. */
 static bool is_permitted(size_t more)
 {
 	const uint64_t limit = number_in("mlock", 10);
@@ -373,7 +376,7 @@ static void *map_data(struct pmu_event *event, size_t size, int protection)
 	const size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
 	struct perf_event_mmap_page *page;
 
-	/* Unmapped without an area for packets, and mapped again. */
+	/* The rings were unmapped without an AUX area, and are mapped again. */
 	if (event->memory >= 0 && !event->aux) {
 		NEXT(close)(event->memory);
 		event->memory = -1;
@@ -451,7 +454,7 @@ static int set_output(struct pmu_event *event, int fd)
 	return 0;
 }
 
-/* "filter 0x10/0x20@/path": what the driver takes. */
+/* Sets a filter in the driver's form "filter 0x10/0x20@/path". */
 static int set_filter(const char *text)
 {
 	unsigned long long first, size;

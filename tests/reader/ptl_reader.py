@@ -4,8 +4,8 @@
 
     ptl_reader.py [--ignore-index] FILE
 
-prints everything that is in the file as lines of text, the same lines that tests/tools/ptl_canonical.c
-prints with libptl. It favours closeness to the text over speed. "(n)" refers to a section of docs/format.md.
+Prints everything in the file as lines of text, equal to the lines that tests/tools/ptl_canonical.c
+prints with libptl. The code follows the text closely, at the cost of speed. "(n)" refers to a section of docs/format.md.
 """
 import hashlib
 import re
@@ -32,7 +32,7 @@ NOT_OURS, UNSUPPORTED, CORRUPT, TRUNCATED = "not-ours", "unsupported", "corrupt"
 
 
 class Bad(Exception):
-    """A failure of one of the kinds above."""
+    """A failure of a kind above."""
 
     def __init__(self, kind, text=""):
         super().__init__(text)
@@ -44,7 +44,7 @@ def xxh64(data):
 
 
 class Cursor:
-    """Reads the conventions of (1) from bytes; anything that does not fit is corrupt."""
+    """Reads bytes by the conventions of (1); any violation is Bad(CORRUPT)."""
 
     def __init__(self, data):
         self.data, self.at = data, 0
@@ -79,14 +79,14 @@ class Cursor:
         return (value >> 1) ^ -(value & 1)
 
     def items(self):
-        """type, length, body until the end"""
+        """Yields items: type, length, body."""
         while self.left():
             kind, length = self.varint(), self.varint()
             yield kind, self.take(length)
 
 
 class Header:
-    """A valid buffer header (3); Bad(CORRUPT) if the 104 bytes are none."""
+    """A buffer header (3); Bad(CORRUPT) if the 104 bytes are invalid."""
 
     def __init__(self, data):
         if len(data) != 104 or data[:4] != b"PTLB" or xxh64(data[:96]) != int.from_bytes(data[96:], "little"):
@@ -264,7 +264,7 @@ class Trace:
         return True
 
     def compare_index(self):
-        """Whether the buffers have the headers and side areas that the index has."""
+        """Returns whether headers and side areas of the buffers equal the index."""
         for offset, there in self.index_copies.items():
             if self.data[offset:offset + len(there)] != there:
                 self.damaged(offset, 0, CORRUPT)
@@ -389,7 +389,7 @@ class Trace:
                 blob[2].append((offset, length, buffer, at))
 
     def payload(self, buffer):
-        """The raw payload (3); Bad for one that cannot be read."""
+        """Returns the raw payload (3); Bad if unreadable."""
         header = buffer.header
         if not header.usable:
             raise Bad(UNSUPPORTED)
@@ -406,7 +406,7 @@ class Trace:
         return decompress(stored, header.raw_size)
 
     def read(self, buffer):
-        """The same for a registered buffer: damage goes onto the list, and gives None."""
+        """Returns the payload of a registered buffer; adds damage to the list and returns None."""
         try:
             return self.payload(buffer)
         except Bad as bad:
@@ -529,7 +529,7 @@ class Trace:
 
     # (4)
     def stream_bytes(self, stream):
-        """(offset, bytes) for each run without a hole"""
+        """Yields (offset, bytes) of each run without a hole."""
         runs = []
         for buffer in stream.buffers:
             payload = self.read(buffer) if buffer.header.usable else None
@@ -564,7 +564,7 @@ class Trace:
 
 
 def decompress(stored, raw_size):
-    """All frames of it; exactly raw_size bytes."""
+    """Decompresses all frames; the result must have exactly raw_size bytes."""
     out, rest = b"", stored
     try:
         while rest:
@@ -581,7 +581,7 @@ def decompress(stored, raw_size):
 
 
 def frame_ended(frame):
-    """A frame that is over refuses further input."""
+    """Decompresses one frame; a finished frame refuses further input."""
     try:
         frame.decompress(b"\0")
     except zstandard.ZstdError:
@@ -726,7 +726,7 @@ def decode_events(payload, header):
 
 
 def bounded(cursor, least):
-    """A count of things that take at least so many bytes each."""
+    """Reads a count of items with a minimal size in bytes each."""
     count = cursor.varint()
     if count * least > cursor.left():
         raise Bad(CORRUPT)

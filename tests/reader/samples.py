@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sample trace files, made byte by byte from docs/format.md: good ones, bad ones, and ones of newer versions.
+"""Sample trace files, made byte by byte from docs/format.md: good files, bad files, and files of newer versions.
 
-samples() gives (name, bytes). A name begins with good-, bad- or unsupported-, and says the one thing that is
-special about the file.
+samples() returns (name, bytes). A name begins with good-, bad- or unsupported-, and tells the special property
+of the file.
 """
 import hashlib
 import struct
@@ -54,7 +54,7 @@ def file_header(major=1, minor=0, reserved=0, tail=bytes(16), checksum=None):
 
 
 class Buffer:
-    """One buffer. Any field of the header can be given; what is not given follows from the rest."""
+    """Makes a buffer. Any header field can be given; other fields follow from the given fields."""
 
     def __init__(self, kind, stream, payload=b"", side_area=b"", compress=False, **fields):
         stored = zstandard.ZstdCompressor().compress(payload) if compress else payload
@@ -74,7 +74,7 @@ class Buffer:
 
 
 def close(buffers, ends=(), gaps=(), items=b"", index_fields=None, trailer=None, header=None):
-    """A whole file. gaps: {number of the buffer: bytes before it}. trailer: fields that are to be wrong."""
+    """Makes a whole file. gaps: {number of the buffer: bytes before the buffer}. trailer: wrong fields."""
     gaps = dict(gaps)
     data, index = header or file_header(), b""
     for i, buffer in enumerate(buffers):
@@ -156,7 +156,7 @@ def maps():
 
 
 def longest_names():
-    """As long as they may be, but for those of the loss, which is shown once."""
+    """Makes names of maximal length, except in the loss, which is shown once."""
     name = b"n" * 1024
     body = item(1, PROVIDER) + number(2, 78) + b"".join(item(tag, name) for tag in (5, 6, 7, 8)) + item(9, b"m" * 16384)
     return [item(3, body + schema_field(name, 5, value_map=name)), value_map([(1, name)], name=name),
@@ -203,7 +203,7 @@ def width(n):
 
 def event_payload(times, which, where, descriptors, contexts, payloads, guids=(PROVIDER,), extras=(), first=None,
                   time_width=None):
-    """descriptors: (provider, id, layout); extras: ready bytes"""
+    """Makes a payload. descriptors: (provider, id, layout); extras: encoded bytes."""
     first = min(times) if first is None else first
     steps = [(a - b + (1 << 63)) % (1 << 64) - (1 << 63) for a, b in zip(times, [first] + times)]
     steps = [s * 2 if s >= 0 else -s * 2 - 1 for s in steps]
@@ -225,7 +225,7 @@ def event_payload(times, which, where, descriptors, contexts, payloads, guids=(P
 
 
 def events(times, stream=10, sequence=0, position=0, compress=False, fields=None, **changes):
-    """A buffer of events, each with a payload of four bytes."""
+    """Makes a buffer of events with payloads of four bytes."""
     arguments = dict(which=[0] * len(times), where=[0] * len(times), descriptors=[(0, 2, 5)], contexts=[(0, 7, 8)],
                      payloads=[struct.pack("<I", t & NONE) for t in times])
     arguments.update(changes)
@@ -280,7 +280,7 @@ def blobs(chunks, payload, sequence=0, position=0, **fields):
 
 
 def everything():
-    """Small buffers of every kind."""
+    """Makes small buffers of every kind."""
     big = pt_bytes(300, 5)
     return [
         metadata(machine(), all_types(), loss(), provenance(), stream_record(50, PT, 3), compress=True),
@@ -329,7 +329,7 @@ def good():
 
 
 class Replaced(Buffer):
-    """A buffer whose stored bytes are given."""
+    """Makes a buffer with the given stored bytes."""
 
     def __init__(self, kind, stream, raw_size, stored, **fields):
         super().__init__(kind, stream, stored, raw_size=raw_size, codec=1, **fields)
@@ -527,7 +527,7 @@ def bad_index():
 
 
 def fewer(buffers):
-    """The index leaves out the last buffer."""
+    """Makes a file whose index lacks the last buffer."""
     short = close(buffers[:-1])
     index_at = len(unclosed(buffers[:-1]))
     data = short[:index_at] + bytes(buffers[-1]) + short[index_at:-40]

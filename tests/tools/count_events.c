@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * count_events FILE COMMAND [ARGUMENT]...: becomes the command, and writes into FILE what counters of the CPU and the kernel
- * have counted of it, in user mode, from its first instruction to its end. A child that is left waits for that.
+ * count_events FILE COMMAND [ARGUMENT]...: executes the command, and writes to FILE the counts of CPU and kernel
+ * counters in user mode from the first instruction to the end. A child process waits for the end.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -42,7 +42,7 @@ static int open_counter(size_t i)
 	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 }
 
-/* How often all CPUs were interrupted: the first column of numbers and the others of /proc/interrupts. */
+/* Returns the number of interrupts on all CPUs: the first number of "intr" in /proc/stat. */
 static uint64_t interrupts(void)
 {
 	FILE *file = fopen("/proc/stat", "re");

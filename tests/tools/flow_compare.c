@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compares the flow decoded from a trace with the instructions that single_step saw: every address of every thread, in order.
+ * Compares the flow of a trace with the instructions of single_step: every address of every thread, in order.
  *
  *     flow_compare [--engine NAME] [--print N] [--main] TRACE.ptl FILE.step
  *
- * Thread numbers of two runs differ. So each thread of FILE.step is paired with the unpaired thread of the trace whose flow has the
- * longest equal beginning. Of a thread that SIGKILL ended, one flow has to be the beginning of the other. --main compares the first
- * thread of each process alone; other threads must have no gaps. --print N prints the first N executed addresses of each thread instead. TRACE.ptl may also be a
- * file of single_step: that shows whether a program executes the same in every run.
+ * Thread numbers of two runs differ. So each thread of FILE.step is paired with the unpaired thread of the trace whose
+ * flow has the longest equal beginning. If SIGKILL ended a thread, one flow must be the beginning of the other.
+ * --main compares only the first thread of each process; other threads must have no gaps. --print N prints the first N
+ * executed addresses of each thread instead. TRACE.ptl may also be a file of single_step, to check that a program
+ * executes identically in every run.
  * Exit status: 0 equal, 1 different, 2 failed.
  */
 #include <inttypes.h>
@@ -194,7 +195,7 @@ static uint64_t equal_beginning(const struct thread *a, const struct thread *b)
 	return i;
 }
 
-/* Returns the thread of the trace whose flow fits best, or NULL if all are paired. */
+/* Returns the best-matching thread of the trace, or NULL if all are paired. */
 static struct thread *find_pair(struct threads *flows, const struct thread *step)
 {
 	struct thread *best = NULL;
@@ -297,7 +298,7 @@ static int compare(struct threads *steps, struct threads *flows)
 	return equal ? EQUAL : DIFFERENT;
 }
 
-/* Drops all threads but the first of each process. Returns whether the dropped ones had no gaps. */
+/* Keeps the first thread of each process. Returns whether the dropped threads had no gaps. */
 static bool keep_main(struct threads *threads)
 {
 	size_t count = 0;

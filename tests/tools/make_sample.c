@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes a trace file of a text that says what is in it, so that tests need no binary samples. */
+/* Makes a trace file from a text description, so that tests need no binary samples. */
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -67,7 +67,7 @@ struct maker {
 	struct ptl_stream pt;
 	struct name names[NAMES_MAX];
 	size_t name_count;
-	char *words[WORDS_MAX]; /* of the line */
+	char *words[WORDS_MAX]; /* words of the line */
 	size_t word_count;
 	bool abandoned;
 };
@@ -101,7 +101,7 @@ static unsigned hex_digit(const struct maker *maker, char c)
 	return (unsigned)(found - digits);
 }
 
-/* Splits the line in place: blanks separate, quotes hold together and go, \xNN in them is a byte. */
+/* Splits the line in place at blanks. Quotes join words and are removed; \xNN inside quotes is a byte. */
 static void split(struct maker *maker, char *line)
 {
 	char *out = line;
@@ -671,7 +671,7 @@ static void start(struct maker *maker, const char *path)
 int main(int argc, char **argv)
 {
 	static struct maker maker;
-	char line[1 << 18]; /* names of 60,000 bytes are in one */
+	char line[1 << 18]; /* room for names of 60,000 bytes */
 	FILE *file;
 
 	if (argc != 3 || !(file = fopen(argv[1], "r"))) {

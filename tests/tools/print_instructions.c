@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Prints flow as libipt's ptxed does: libipt finds each instruction, which is decoded and printed when it comes. */
+/* Prints flow like libipt's ptxed: each instruction found by libipt is decoded and printed at once. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@
 /*
  *     print_instructions TRACE.ptl [FIRST LAST]     times of the trace's clock
  *
- * What ptl-dump flow is measured against.
+ * The speed of ptl-dump flow is compared with this program.
  */
 static int begin(void *context, const struct flow_segment *segment, void **partial)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes Intel PT packets of text, in the language that ptl-dump packets prints. */
+/* Assembles Intel PT packets from text, in the syntax of ptl-dump packets. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,17 +16,16 @@
 /*
  *     pt_assemble [-o FILE] TEXT...
  *
- * reads the texts one after the other and writes the bytes to FILE or stdout. A line is empty or
- * one of
+ * Reads the texts in order and writes the bytes to FILE or stdout. A line is empty or has one of these forms:
  *
  *     # comment                    to the end of any line
  *     main = 0x1000                gives a name to a value
- *     psb                          a packet, as dump/print/packet_text.h has it
+ *     psb                          a packet in the syntax of dump/print/packet_text.h
  *     tip main+4                   values are numbers and names, joined with + and -
  *     tnt tt.n                     dots divide branches for the eye; more than six make a TNT-64
  *     ptw 0x2a                     a payload may stand alone
- *     bip id=3 bytes=4 payload=1   what is not given is 0, and "bytes" is 8
- *     times 100 tnt ttn            the packet, so many times
+ *     bip id=3 bytes=4 payload=1   a missing field is 0, except "bytes", which is 8
+ *     times 100 tnt ttn            the packet, 100 times
  *     bytes 02 82 ff               these bytes, for damage
  *
  * Names of packets are case-insensitive.
@@ -94,7 +93,7 @@ static uint64_t term(const struct assembler *assembler, const char *text, size_t
 	return value;
 }
 
-/* Numbers and names, joined with + and -. */
+/* Evaluates numbers and names, joined by + and -. */
 static uint64_t expression(const struct assembler *assembler, const char *text)
 {
 	uint64_t value = 0;
@@ -163,7 +162,7 @@ static unsigned find_form(const struct assembler *assembler, const char *token)
 	refuse(assembler, "\"%s\" is no form= of an address", token);
 }
 
-/* The address, compressed as asked for or as a CPU would. */
+/* Sets the address, in the requested compression or the compression of a CPU. */
 static void put_ip(struct assembler *assembler, struct ptl_pt_packet *packet, char **tokens)
 {
 	uint64_t ip, last = assembler->last_ip, back;
@@ -205,7 +204,7 @@ static void set_field(const struct assembler *assembler, struct ptl_pt_packet *p
 		refuse(assembler, "%s 0x%llx is too large", field->name, (unsigned long long)value);
 }
 
-/* "name=value", "flag", or a value for the field called payload or for the only field. */
+/* Sets a field by "name=value", by "flag", or by a value for the payload or for the only field. */
 static void put_field(const struct assembler *assembler, struct ptl_pt_packet *packet, const char *token)
 {
 	size_t size = strcspn(token, "=");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Prints everything that is in a trace file as lines of text, through libptl: the same lines that
- * tests/reader/ptl_reader.py prints, which was written from docs/format.md alone.
+ * Prints everything in a trace file as lines of text, through libptl. The lines equal those of
+ * tests/reader/ptl_reader.py, an independent reader written from docs/format.md alone.
  *
  *     ptl_canonical [--ignore-index] FILE
  */
@@ -281,7 +281,7 @@ static void end_run(struct common_sha256 *hash, uint64_t from, uint64_t to)
 	printf("\n");
 }
 
-/* In pieces of an odd size, so that they lie across the buffers. */
+/* Reads pieces of an odd size, which cross the borders of buffers. */
 static void show_bytes(struct ptl_trace *trace, uint32_t stream)
 {
 	struct common_sha256 *hash = common_sha256_new();
@@ -412,7 +412,7 @@ static void show(struct ptl_trace *trace)
 	show_streams(trace);
 	show_records(trace);
 	show_blobs(trace);
-	/* Reads what nothing above has read, so that the list of damage is complete. */
+	/* Reads the remaining buffers, so that the list of damage is complete. */
 	for (size_t i = 0; i < ptl_buffer_count(trace); i++) {
 		uint8_t *data;
 		size_t size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes a trace of very many things of one kind, each as small as it can be: what they take in memory shows. */
+/* Makes a trace of very many objects of one kind, each as small as possible, to measure their memory. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,14 +15,14 @@
 /*
  *     ptl_many KIND COUNT OUT.ptl
  *
- * The kinds are in the table below. Process 1 always is there, with an event behind all others.
+ * The table below lists the kinds. Process 1 always exists, and has the last event of the trace.
  */
 struct many {
 	struct ptl_writer *writer;
-	uint32_t events; /* stream */
+	uint32_t events; /* number of the event stream */
 	uint64_t count, i, time;
 	struct ptl_bytes storage;
-	uint32_t stream; /* for PT, once it was declared */
+	uint32_t stream; /* PT stream, once declared */
 };
 
 static void must(int status)
@@ -68,7 +68,7 @@ static void put_thread(struct many *many, uint32_t pid, uint32_t tid, uint8_t op
 	put(many, &event, pid, tid, ptl_thread_encode(&data, opcode, &many->storage, &event));
 }
 
-/* distinct: its name and its hashes are its own. */
+/* distinct: the image has a name and hashes of its own. */
 static void put_image(struct many *many, uint32_t pid, uint64_t number, bool distinct, uint8_t opcode)
 {
 	const uint64_t mark = distinct ? number : 0;
@@ -122,7 +122,7 @@ static void add_code(struct many *many)
 	put(many, &event, 1, 1, ptl_code_encode(&data, &many->storage, &event));
 }
 
-/* One image, and code that is written into it, over and over: its pieces. */
+/* Writes code into one image repeatedly: pieces of code. */
 static void add_patch(struct many *many)
 {
 	struct ptl_image_event image = {.base = 0x10000000,
@@ -162,7 +162,7 @@ static void add_thread(struct many *many)
 	put_thread(many, 1, (uint32_t)(many->i + 2), PTL_OPCODE_START);
 }
 
-/* Events of processes that nothing else reports. */
+/* Adds events of processes without other reports. */
 static void add_id(struct many *many)
 {
 	const uint32_t pid = (uint32_t)(many->i + 2);
@@ -185,14 +185,14 @@ static void add_buffer(struct many *many)
 	must(ptl_writer_flush(many->writer));
 }
 
-/* Buffers of one event each. */
+/* Adds a buffer with one event. */
 static void add_event_buffer(struct many *many)
 {
 	add_nothing(many);
 	must(ptl_writer_flush(many->writer));
 }
 
-/* Missing buffers, between those that are there. */
+/* Adds a missing buffer between present buffers. */
 static void add_hole(struct many *many)
 {
 	add_buffer(many);
@@ -223,7 +223,7 @@ static void add_blob(struct many *many)
 	must(ptl_writer_blob(many->writer, PTL_BLOB_CODE, data, sizeof(data), hash));
 }
 
-/* Images whose code is in the trace. */
+/* Adds an image with code in the trace. */
 static void add_plugin(struct many *many)
 {
 	struct ptl_image_event data = {.base = 0x10000000 + many->i * 0x3000,
@@ -294,7 +294,7 @@ static void add_stream(struct many *many)
 	must(ptl_writer_stream(many->writer, &stream));
 }
 
-/* The same, with an event in each. */
+/* Adds a stream with one event. */
 static void add_event_stream(struct many *many)
 {
 	struct ptl_stream stream = {
@@ -316,26 +316,26 @@ static const struct {
 	void (*add)(struct many *many);
 } kinds[] = {
 	{"events", add_nothing},
-	{"images", add_image},           /* live ones of one process, each with a name, build id and hashes */
-	{"same-images", add_same_image}, /* the same file, again and again */
+	{"images", add_image},           /* live images of one process, each with a name, build id and hashes */
+	{"same-images", add_same_image}, /* images of the same file */
 	{"code", add_code},              /* ranges of written code */
-	{"patches", add_patch},          /* the same in one image */
-	{"processes", add_process},      /* that live */
-	{"trees", add_tree},             /* each with a thread and an image */
-	{"ended", add_ended},            /* that have ended */
-	{"threads", add_thread},         /* of one process */
-	{"ids", add_id},                 /* processes that are only named */
-	{"buffers", add_buffer},         /* of 16 bytes of PT */
+	{"patches", add_patch},          /* ranges of written code in one image */
+	{"processes", add_process},      /* live processes */
+	{"trees", add_tree},             /* processes with a thread and an image each */
+	{"ended", add_ended},            /* ended processes */
+	{"threads", add_thread},         /* threads of one process */
+	{"ids", add_id},                 /* processes known by events only */
+	{"buffers", add_buffer},         /* buffers of 16 bytes of PT */
 	{"event-buffers", add_event_buffer},
 	{"holes", add_hole},
 	{"psbs", add_psb},
 	{"blobs", add_blob},
-	{"plugins", add_plugin}, /* images, each with its own code */
+	{"plugins", add_plugin}, /* images with code in the trace */
 	{"schemas", add_schema},
 	{"maps", add_map},
 	{"losses", add_loss},
 	{"provenance", add_provenance},
-	{"streams", add_stream}, /* that are only declared */
+	{"streams", add_stream}, /* streams without data */
 	{"event-streams", add_event_stream},
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes a long trace of a short one: each PT stream is there several times, one after the other in time. */
+/* Makes a long trace from a short trace: repeats each PT stream in time. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,14 +16,14 @@
 /*
  *     ptl_repeat IN.ptl TIMES OUT.ptl
  *
- * Everything but PT is copied once. The TSC packets of each repetition are moved on by a multiple of the
- * period of the 16 bits of CTC that TMA has, so that MTC packets still fit.
+ * Everything but PT is copied once. Each repetition adds to its TSC packets a multiple of the period of TMA's 16-bit
+ * CTC, so that MTC packets still fit.
  */
 struct repeat {
 	struct ptl_trace *trace;
 	struct ptl_writer *writer;
 	unsigned times;
-	uint64_t ticks; /* of TSC, from one repetition to the next */
+	uint64_t ticks; /* TSC ticks from one repetition to the next */
 };
 
 static void __attribute__((noreturn)) die(const char *what)
@@ -39,7 +39,7 @@ static uint64_t to_time(const struct ptl_machine *machine, uint64_t ticks)
 	return (uint64_t)((unsigned __int128)ticks * machine->tsc_multiplier >> machine->tsc_shift);
 }
 
-/* The least number of ticks that is longer than the capture and after which TMA and MTC start over. */
+/* Returns the least number of ticks that exceeds the capture and after which TMA and MTC repeat. */
 static uint64_t repetition_ticks(const struct ptl_machine *machine)
 {
 	const uint64_t period = 65536ull * (machine->ctc_numerator ? machine->ctc_numerator : 1);
@@ -51,7 +51,7 @@ static uint64_t repetition_ticks(const struct ptl_machine *machine)
 	return ticks;
 }
 
-/* Moves the TSC packets from a PSB to the next on. */
+/* Adds `ticks` to the TSC packets from a PSB to the next. */
 static void move_segment(uint8_t *data, size_t size, uint64_t ticks)
 {
 	struct ptl_pt_context context = {0};
@@ -133,7 +133,7 @@ static void repeat_all(struct repeat *repeat)
 
 int main(int argc, char **argv)
 {
-	/* The level that ptl-record uses by default. */
+	/* compression level that ptl-record uses by default */
 	const struct ptl_writer_options options = {.size = sizeof(options), .level = 1, .threads = 1};
 	struct repeat repeat = {.times = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0};
 	int fd;

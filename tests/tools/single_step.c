@@ -4,18 +4,18 @@
  *
  *     single_step [--most N] -o FILE [--] PROGRAM [ARGUMENT...]
  *
- * Follows every thread and child process. Signals are delivered unchanged. Address space randomization is off.
+ * Follows all threads and child processes. Signals are delivered unchanged. Address space randomization is off.
  * --most kills all processes after N steps; FILE then has the first instructions of each thread.
- * Exit status: that of PROGRAM (128 + the signal that killed PROGRAM), 124 after --most, 125 for failures of single_step.
+ * Exit status: status of PROGRAM (128 + signal if killed by a signal), 124 after --most, 125 if single_step fails.
  *
- * What counts as one executed instruction:
- *	- A string instruction with a rep prefix counts once, when its last iteration has ended.
+ * Rules for counting executed instructions:
+ *	- A string instruction with a rep prefix counts once, after the last iteration.
  *	- An instruction that faults does not count.
- *	- A system call counts, also one that never returns.
- *	- The instruction behind cpuid counts always: some virtual machines report no trap between these two instructions.
+ *	- A system call counts, even without a return.
+ *	- The instruction behind cpuid always counts: some virtual machines report no trap between both instructions.
  *
  * Handlers run with SIGTRAP unblocked, because the trap of a step resets the program's handler of a blocked SIGTRAP.
- * Limit: while a program blocks SIGTRAP by a system call, that happens.
+ * Limit: if a program blocks SIGTRAP by a system call, its SIGTRAP handler is reset.
  */
 #include <elf.h>
 #include <errno.h>
@@ -38,12 +38,12 @@
 #define FAILED_STATUS 125
 #define VSYSCALL_PAGE 0xffffffffff600000ull
 #define TRAP_FLAG 0x100
-#define TRAP_BIT (1ull << (SIGTRAP - 1)) /* in a signal mask */
+#define TRAP_BIT (1ull << (SIGTRAP - 1)) /* bit of SIGTRAP in a signal mask */
 #define OPTIONS                                                                                                        \
 	(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC |     \
 	 PTRACE_O_TRACESYSGOOD)
 
-#define CPUID_SIZE 2 /* bytes of the instruction */
+#define CPUID_SIZE 2 /* bytes of the cpuid instruction */
 
 enum instruction { OTHER, STRING, SYSTEM_CALL, PUSH_FLAGS, CPUID };
 
@@ -52,7 +52,7 @@ struct thread {
 	uint64_t *addresses;
 	size_t capacity;
 	uint64_t at;           /* address of the instruction that executes now */
-	enum instruction kind; /* of the instruction at `at` */
+	enum instruction kind; /* kind of the instruction at `at` */
 	bool started;          /* `at` is valid */
 	bool alive;
 };
@@ -71,7 +71,7 @@ static void die(const char *what)
 
 /* ---- threads ----------------------------------------------------------------------------- */
 
-/* Returns the process of a thread, or the thread's own number if the thread has ended. */
+/* Returns the process of a thread; for an ended thread the thread's own number. */
 static pid_t process_of(pid_t tid)
 {
 	char path[64], line[256];
@@ -178,7 +178,7 @@ static void clean_pushed_flags(pid_t tid)
 	ptrace(PTRACE_POKEDATA, tid, stack, word & ~(uint64_t)TRAP_FLAG);
 }
 
-/* The instruction at `at` has ended. */
+/* Handles the end of the instruction at `at`. */
 static void end_instruction(struct thread *thread)
 {
 	retire(thread);
@@ -188,7 +188,7 @@ static void end_instruction(struct thread *thread)
 
 static void begin_instruction(struct thread *thread, uint64_t address)
 {
-	/* The kernel returns from a call of the vsyscall page without a trap. The next trap is that of the caller's instruction. */
+	/* The kernel returns from a vsyscall without a trap: the next trap belongs to the caller's instruction. */
 	if ((address & ~0xfffull) == VSYSCALL_PAGE)
 		address = read_code((pid_t)thread->head.tid,
 				    register_of((pid_t)thread->head.tid, offsetof(struct user_regs_struct, rsp)));
@@ -197,7 +197,7 @@ static void begin_instruction(struct thread *thread, uint64_t address)
 	thread->started = true;
 }
 
-/* A trap says that a step has ended. `code` is si_code of the trap. */
+/* Handles a trap, the end of a step. code: si_code of the trap. */
 static void end_step(struct thread *thread, int code)
 {
 	pid_t tid = (pid_t)thread->head.tid;
@@ -224,7 +224,7 @@ static void end_step(struct thread *thread, int code)
 
 /* ---- events ------------------------------------------------------------------------------ */
 
-/* exec from a thread: the thread takes the number of its process. Its system call retires in the old thread. */
+/* After an exec by a thread: the thread takes the number of its process. The system call retires in the old thread. */
 static void change_leader(struct thread *thread)
 {
 	unsigned long before = 0;
@@ -244,7 +244,7 @@ static void change_leader(struct thread *thread)
 	thread->started = false;
 }
 
-/* At the first instruction of a handler, which may have SIGTRAP blocked. */
+/* Unblocks SIGTRAP at the first instruction of a handler. */
 static void unblock_trap(pid_t tid)
 {
 	uint64_t mask;
@@ -255,7 +255,7 @@ static void unblock_trap(pid_t tid)
 	}
 }
 
-/* Returns the signal that the thread is to get. */
+/* Returns the signal to deliver to the thread. */
 static int handle_stop(struct thread *thread, int status)
 {
 	int signal = WSTOPSIG(status), event = status >> 16;

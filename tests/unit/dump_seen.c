@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A view that keeps all flow of a trace, for tests: every instruction's address, every event. */
+/* A view for tests that keeps all flow of a trace: addresses of instructions, and events. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A view that keeps all flow of a trace, for tests: every instruction's address, every event. */
+/* A view for tests that keeps all flow of a trace: addresses of instructions, and events. */
 #ifndef TESTS_UNIT_DUMP_SEEN_H
 #define TESTS_UNIT_DUMP_SEEN_H
 
@@ -23,7 +23,7 @@ void seen_drop(void *context, void *partial);
 void decode_with(struct ptl_trace *trace, const struct flow_view_options *options, struct seen *seen);
 void decode(struct ptl_trace *trace, const struct flow_engine_class *engine, unsigned threads, struct seen *seen);
 size_t count_events(const struct seen *seen, uint8_t kind, uint8_t cause);
-/* The first gap of a cause; of any but overflow where cause is FLOW_GAP_NONE. */
+/* Returns the first gap with the cause; for FLOW_GAP_NONE the first gap except overflows. */
 const struct flow_event *find_gap(const struct seen *seen, uint8_t cause);
 const struct flow_event *first_gap(const struct seen *seen);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the container's unit tests share: a file in memory, a small trace in it, and all that can be
- * read of it.
+ * Shared by unit tests of the container: a file in memory with a small trace, and a reader of everything in the trace.
  */
 #include "tests/unit/format_sample.h"
 
@@ -122,7 +121,7 @@ uint64_t sample_content(struct ptl_trace *trace, uint8_t digest[COMMON_SHA256_SI
 	for (size_t i = 0; i < ptl_provenance_count(trace); i++)
 		common_sha256_add(content.hash, ptl_provenance_at(trace, i)->command,
 				  strlen(ptl_provenance_at(trace, i)->command));
-	/* What nothing above has read is checked, too. */
+	/* Reads the remaining buffers, too. */
 	for (size_t i = 0; i < ptl_buffer_count(trace); i++)
 		if (ptl_buffer_read(trace, i, &data, &size) == 0)
 			free(data);

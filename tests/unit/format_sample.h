@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the container's unit tests share: a file in memory, a small trace in it, and all that can be
- * read of it.
+ * Shared by unit tests of the container: a file in memory with a small trace, and a reader of everything in the trace.
  */
 #ifndef TESTS_UNIT_FORMAT_SAMPLE_H
 #define TESTS_UNIT_FORMAT_SAMPLE_H
@@ -35,7 +34,7 @@
 	} while (0)
 
 int sample_fd(void);
-/* The bytes of a file as a vector. */
+/* Returns the bytes of a file. */
 struct ptl_bytes sample_bytes(int fd);
 struct ptl_writer *sample_writer(int fd, const struct ptl_writer_options *options);
 uint32_t sample_stream(struct ptl_writer *writer, uint32_t kind, uint32_t tid);
@@ -50,14 +49,11 @@ struct sample_content {
 /* Adds an event to the content, for ptl_process. */
 int sample_add_event(void *context, struct ptl_trace *trace, const struct ptl_event *event);
 /*
- * Reads everything there is. Gives the hash of what makes the content (not of where it lies in the
- * file), and the number of events.
+ * Reads everything. Computes the hash of the content, independent of positions in the file. Returns the number of
+ * events.
  */
 uint64_t sample_content(struct ptl_trace *trace, uint8_t digest[COMMON_SHA256_SIZE]);
-/*
- * A trace of a few buffers with something of everything. With close false it ends without its
- * index.
- */
+/* Writes a trace of a few buffers with every kind of content. close false: the trace ends without an index. */
 void sample_write(int fd, bool close);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Decodes PT packet by packet and by packet words: the flow must be the same. */
+/* Decodes PT packet by packet and by packet words, and compares the flow. */
 #include "tests/unit/packet_word_flow.h"
 
 #include <stdlib.h>
 
 #include "flow/segment/packets.h"
 
-/* Blocks, events and marks in order, as one number. */
+/* Hash of blocks, events and marks in order. */
 struct word_sum {
 	uint64_t mixed;
 	uint64_t steps;
@@ -52,7 +52,7 @@ static int word_take(void *context, const struct flow_batch *batch)
 		branches += cursor.block->branch != FLOW_BRANCH_NONE;
 		blocks++;
 	}
-	/* A batch's sums are those of its blocks. */
+	/* The sums of a batch must match its blocks. */
 	if (instructions != batch->instructions || branches != batch->branches || blocks != batch->block_count)
 		abort();
 	return 0;

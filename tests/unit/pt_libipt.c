@@ -94,7 +94,7 @@ bool pt_to_libipt(const struct ptl_pt_packet *ours, struct pt_packet *theirs)
 		theirs->payload.ptw.plc = ours->ptwrite.bytes == 8;
 		theirs->payload.ptw.ip = ours->ptwrite.ip;
 		break;
-	default: /* no fields */
+	default: /* packets without fields */
 		break;
 	}
 	return true;

@@ -8,7 +8,7 @@
 
 #include <ptl/pt.h>
 
-/* Kinds that libipt 2.0.5 knows. MODE is one type there. */
+/* Kinds of libipt 2.0.5. MODE is a single type there. */
 #define PT_LIBIPT_KINDS(X)                                                                                             \
 	X(PTL_PT_PAD, ppt_pad)                                                                                         \
 	X(PTL_PT_PSB, ppt_psb)                                                                                         \
@@ -38,18 +38,15 @@
 	X(PTL_PT_PTWRITE, ppt_ptw)
 
 enum pt_packet_type pt_libipt_type(unsigned kind);
-/* False for a kind that libipt does not know. */
+/* Converts a packet to libipt's form. False: libipt lacks this kind. */
 bool pt_to_libipt(const struct ptl_pt_packet *ours, struct pt_packet *theirs);
-/* The same two packets? theirs is what libipt decoded from the bytes that gave ours. */
+/* Returns whether the packets are equal. theirs: libipt's result for the bytes of ours. */
 bool pt_same_as_libipt(const struct ptl_pt_packet *ours, const struct pt_packet *theirs);
 /*
  * libipt's decoder at the start of the bytes; ended with pt_pkt_free_decoder. NULL without memory.
  */
 struct pt_packet_decoder *pt_libipt_decoder(const uint8_t *data, size_t size);
-/*
- * What PTL's decoder must say where libipt says status; some codes of libipt stand for one of
- * PTL's.
- */
+/* Returns whether PTL's status corresponds to libipt's; some codes of libipt correspond to the same code of PTL. */
 bool pt_same_failure(int ours, int theirs);
 
 #endif

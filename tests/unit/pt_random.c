@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Random packets with fields in range, the same ones in every run. */
+/* Random packets with valid fields, identical in every run. */
 #include "tests/unit/pt_random.h"
 
 struct pt_random pt_random(uint64_t seed)
@@ -44,7 +44,7 @@ void pt_random_packet_of(struct pt_random *random, unsigned kind, struct ptl_pt_
 	*packet = (struct ptl_pt_packet){.kind = (uint8_t)kind};
 	for (const struct format_pt_field *field = format_pt_fields(kind); field->name; field++)
 		format_pt_field_set(packet, field, pt_random_field(random, field));
-	/* The ranges that depend on another field. */
+	/* Ranges that depend on another field. */
 	switch (kind) {
 	case PTL_PT_TNT_8:
 	case PTL_PT_TNT_64:

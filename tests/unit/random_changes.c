@@ -4,7 +4,7 @@
 
 #include "tests/unit/random_flow_parts.h"
 
-/* Instructions that fill `room` bytes from `start` on. */
+/* Writes instructions into `room` bytes from `start` on. */
 static void flow_fill(struct random_flow *flow, uint32_t start, uint32_t room)
 {
 	static const uint8_t small[2][2] = {{0x90}, {0x89, 0xd8}};
@@ -24,7 +24,7 @@ static void flow_fill(struct random_flow *flow, uint32_t start, uint32_t room)
 	flow->code_size = code_size;
 }
 
-/* What ends a range of code must not lead behind it. */
+/* Returns whether block i ends a range of code and so must not fall through. */
 static bool flow_ends_range(const struct random_flow *flow, unsigned i)
 {
 	const uint32_t end = flow->blocks[i].end;
@@ -32,7 +32,7 @@ static bool flow_ends_range(const struct random_flow *flow, unsigned i)
 	return i + 1 == RANDOM_FLOW_BLOCKS || random_flow_address(flow, end - 1) + 1 != random_flow_address(flow, end);
 }
 
-/* Other instructions in the place of block i's, up to another branch. */
+/* Replaces block i's instructions, up to another branch. */
 static void flow_rewrite(struct random_flow *flow, unsigned i)
 {
 	static const struct {
@@ -55,7 +55,7 @@ static void flow_rewrite(struct random_flow *flow, unsigned i)
 	random_flow_aim(flow, i, &flow->more);
 }
 
-/* Lets the bytes of [first, first + size), or more around them, be given from now on. */
+/* Reports the bytes of [first, first + size), or a larger range, as changed from now on. */
 static void flow_report_change(struct random_flow *flow, size_t at, uint32_t first, uint32_t size)
 {
 	struct random_changes *changes = flow->changes;
@@ -87,7 +87,7 @@ static void flow_report_change(struct random_flow *flow, size_t at, uint32_t fir
 	changes->count++;
 }
 
-/* A few blocks change, but not the one that is half executed. */
+/* Changes a few blocks, except the block being executed. */
 static void random_change(struct random_flow *flow, uint32_t ip)
 {
 	struct random_changes *changes = flow->changes;
@@ -98,10 +98,10 @@ static void random_change(struct random_flow *flow, uint32_t ip)
 		return;
 	random_flow_flush(flow);
 	at = flow->pt_size;
-	/* By time, what no packet has reported yet would be decoded with the new code. */
+	/* With changes by time, a decoder would use the new code for instructions not yet proven by packets. */
 	if (changes->by_time && flow->proven != flow->truth_count)
 		return;
-	/* Later than any time that stands before bits that have only been sent now. */
+	/* The clock advances beyond all times that precede just-sent bits. */
 	if (changes->by_time)
 		FLOW_PUT(flow, PTL_PT_TSC, .tsc = {++flow->clock});
 	else
@@ -112,7 +112,7 @@ static void random_change(struct random_flow *flow, uint32_t ip)
 
 		if (ip > block->start && ip < block->end)
 			continue;
-		/* Now and then the bytes that are reported have not changed. */
+		/* Occasionally the reported bytes are unchanged. */
 		if (pt_random_below(&flow->more, 8))
 			flow_rewrite(flow, i);
 		flow_report_change(flow, at, block->start, block->end - block->start);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Random programs whose code changes while they run, as JITs and loaders do it. */
+/* Random programs whose code changes during the run, as by JIT compilers and loaders. */
 #ifndef TESTS_UNIT_RANDOM_CHANGES_H
 #define TESTS_UNIT_RANDOM_CHANGES_H
 
@@ -8,18 +8,18 @@
 #define RANDOM_CHANGES 1024
 #define RANDOM_CHANGES_BYTES (1u << 20)
 
-/* From the time of a PSB, or of a TSC, on these bytes are there. */
+/* Bytes that are valid from the time of a PSB or a TSC on. */
 struct random_change {
-	size_t at;            /* of the PSB in the packets; by time: none */
-	uint64_t clock;       /* then */
+	size_t at;            /* position of the PSB; unused for changes by time */
+	uint64_t clock;       /* clock at the change */
 	uint32_t first, size; /* offsets in the code */
 	uint32_t bytes;       /* offset in random_changes */
-	bool load;            /* an image comes to lie there; else a code event reports it */
+	bool load;            /* reported by an image load; else by a code event */
 };
 
-/* A megabyte: not for the stack. */
+/* About 1 MiB: too large for the stack. */
 struct random_changes {
-	bool by_time; /* no PSB, but a TSC packet reports each change */
+	bool by_time; /* a TSC packet, instead of a PSB, reports each change */
 	struct random_change list[RANDOM_CHANGES];
 	size_t count;
 	uint8_t bytes[RANDOM_CHANGES_BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What tests with traces of random programs have in common: the machine, and a program of each test's own. */
+/* Shared by tests with traces of random programs: the machine, and a program per test. */
 #ifndef TESTS_UNIT_RANDOM_FIXTURE_H
 #define TESTS_UNIT_RANDOM_FIXTURE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs random programs: branches, calls, events and packets in any order that a CPU may send. */
+/* Runs random programs: branches, calls, events and packets in any order possible on a CPU. */
 #include "tests/unit/random_flow_parts.h"
 
 void random_count(struct random_counts *counts, uint8_t kind)
@@ -30,8 +30,8 @@ static void flow_call(struct random_flow *flow, uint32_t from, bool counted)
 }
 
 /*
- * Takes the newest call off the CPU's stack; whether it is the one at `to`. If not, the CPU may as well have forgotten its
- * calls: then it makes no difference to a decoder whether it takes one off there.
+ * Pops the newest call off the CPU's stack. Returns whether it is the call at `to`. If not, the CPU may also have
+ * forgotten its calls: a decoder's pop then makes no difference.
  */
 static bool flow_pop(struct random_flow *flow, uint32_t to)
 {
@@ -46,7 +46,7 @@ static bool flow_pop(struct random_flow *flow, uint32_t to)
 	return expected;
 }
 
-/* A return to the newest caller, or by a forged address somewhere else. */
+/* Returns to the newest caller, or to another place by a forged address. */
 static uint32_t flow_return(struct random_flow *flow)
 {
 	bool honest = flow->depth && pt_random_below(&flow->random, 16);
@@ -55,7 +55,7 @@ static uint32_t flow_return(struct random_flow *flow)
 	if (flow->return_compression && flow_pop(flow, to)) {
 		random_flow_bit(flow, true);
 	} else {
-		/* Behind TNT bits it would look compressed, so it is never deferred. */
+		/* After TNT bits, the TIP would look like a compressed return, so the TIP is never deferred. */
 		random_flow_flush(flow);
 		random_flow_tip(flow, to);
 	}
@@ -85,7 +85,7 @@ static uint32_t flow_leave(struct random_flow *flow, bool with_ip, uint32_t resu
 	return resume;
 }
 
-/* Something that happens before the instruction at ip; returns where flow goes on. */
+/* Makes an event before the instruction at ip. Returns the next address. */
 static uint32_t flow_disturb(struct random_flow *flow, uint32_t ip)
 {
 	uint32_t to = random_flow_anywhere(flow);
@@ -95,19 +95,19 @@ static uint32_t flow_disturb(struct random_flow *flow, uint32_t ip)
 	case 0:
 		random_flow_psb(flow, true, ip);
 		return ip;
-	case 1: /* an interrupt that stays in what is traced */
+	case 1: /* an interrupt into traced code */
 		random_flow_put_fup(flow, ip);
 		flow->asyncs++;
 		random_flow_tip(flow, to);
 		return to;
-	case 2: /* one that does not */
+	case 2: /* an interrupt into code that is not traced */
 		random_flow_put_fup(flow, ip);
 		flow->asyncs++;
 		return flow_leave(flow, pt_random_below(&flow->random, 2), pt_random_below(&flow->random, 2) ? ip : to);
-	default: /* an overflow: what no packet proves is lost */
+	default: /* an overflow: instructions without a proving packet are lost */
 		flow->truth_count = flow->proven;
 		flow->pt_size += format_pt_put_ovf(random_flow_at(flow));
-		/* The decoder has not seen the calls that were lost. */
+		/* The decoder missed the lost calls. */
 		flow->cpu_count = 0;
 		flow->last_ip = 0;
 		random_flow_put_fup(flow, to);
@@ -116,7 +116,7 @@ static uint32_t flow_disturb(struct random_flow *flow, uint32_t ip)
 	}
 }
 
-/* What no packet proves is lost, and with it the calls in it. */
+/* Makes an overflow. Instructions without a proving packet, and their calls, are lost. */
 static uint32_t flow_overflow(struct random_flow *flow)
 {
 	uint32_t to = random_flow_anywhere(flow);
@@ -128,18 +128,18 @@ static uint32_t flow_overflow(struct random_flow *flow)
 	flow->in_transaction = false;
 	flow->overflows++;
 	switch (pt_random_below(&flow->more, 5)) {
-	case 0: /* another one */
+	case 0: /* another overflow */
 		flow->overflows++;
 		flow->pt_size += format_pt_put_ovf(random_flow_at(flow));
 		random_flow_put_fup(flow, to);
 		break;
-	case 1: /* packets are disabled when it ends */
+	case 1: /* packets are disabled at the end */
 		if (pt_random_below(&flow->more, 2))
 			random_flow_disabled(flow, to);
 		random_flow_put_ip(flow, FORMAT_PT_MATCH_TIP_PGE, random_flow_address(flow, to));
 		flow->enables++;
 		break;
-	case 2: /* it ends with a PSB */
+	case 2: /* the overflow ends with a PSB */
 		if (random_flow_has(flow, FLOW_RESTART)) {
 			random_flow_psb(flow, true, to);
 			break;
@@ -152,7 +152,7 @@ static uint32_t flow_overflow(struct random_flow *flow)
 	return to;
 }
 
-/* A far transfer by TIP, which may change the page table and the mode. */
+/* Makes a far transfer by TIP; the page table and the mode may change. */
 static uint32_t flow_far(struct random_flow *flow)
 {
 	uint32_t to = random_flow_anywhere(flow);
@@ -167,7 +167,7 @@ static uint32_t flow_far(struct random_flow *flow)
 	return to;
 }
 
-/* An interrupt that changes more than the flow. */
+/* Makes an interrupt that changes more than the flow. */
 static uint32_t flow_interrupt(struct random_flow *flow, uint32_t ip)
 {
 	random_flow_put_fup(flow, ip);
@@ -191,7 +191,7 @@ static uint32_t flow_event(struct random_flow *flow, uint32_t ip)
 	random_flow_flush(flow);
 	if (kind == 5)
 		return flow_overflow(flow);
-	/* Its address proves what was executed before. */
+	/* The address proves all earlier instructions. */
 	flow->proven = flow->truth_count;
 	switch (kind) {
 	case 0:
@@ -227,7 +227,7 @@ static void flow_ptwrite(struct random_flow *flow, uint32_t ip)
 	flow->proven = flow->truth_count;
 }
 
-/* Executes the last instruction of block; returns where it leads. */
+/* Executes the last instruction of the block. Returns the target. */
 static uint32_t flow_branch(struct random_flow *flow, const struct random_block *block)
 {
 	uint32_t to = random_flow_anywhere(flow);
@@ -259,7 +259,7 @@ static uint32_t flow_branch(struct random_flow *flow, const struct random_block 
 	}
 }
 
-/* Before the instruction at ip: whatever may happen there. False: nothing that changes where flow goes on. */
+/* Makes any events before the instruction at ip. False: the flow continues at ip. */
 static bool flow_happens(struct random_flow *flow, uint32_t *ip)
 {
 	if (random_flow_chance(flow, FLOW_CLOCK, 60))
@@ -288,7 +288,7 @@ void random_flow_begin(struct random_flow *flow, uint64_t seed, unsigned ranges,
 	flow->mode = random_flow_chance(flow, FLOW_32, 4) ? 32 : 64;
 	flow->ptwrite = random_flow_chance(flow, FLOW_EVENTS, 2);
 	flow->ptwrite_fup = random_flow_chance(flow, FLOW_EVENTS, 2);
-	/* Not every run has everything, so that each feature also meets few others. */
+	/* Each run has some of the features, so that combinations vary. */
 	if (features)
 		flow->features &= (unsigned)pt_random_next(&flow->more) | (unsigned)pt_random_next(&flow->more);
 	flow->range_count = ranges;
@@ -300,7 +300,7 @@ void random_flow_begin(struct random_flow *flow, uint64_t seed, unsigned ranges,
 	random_flow_make_code(flow);
 }
 
-/* Executes the instruction at ip; returns the next one. */
+/* Executes the instruction at ip. Returns the next address. */
 static uint32_t flow_step(struct random_flow *flow, uint32_t ip)
 {
 	const struct random_block *block = random_flow_block(flow, ip);
@@ -321,7 +321,7 @@ void random_flow_run(struct random_flow *flow, size_t steps)
 
 	random_flow_psb(flow, true, ip);
 	while (flow->truth_count < steps && flow->pt_size < RANDOM_FLOW_PT - 1024) {
-		/* The last packet is one of flow: what comes behind it the libipt engines leave out. */
+		/* The last packet is a flow packet, as the libipt engines skip packets behind it. */
 		if (flow->truth_count + 300 < steps && flow_happens(flow, &ip))
 			continue;
 		ip = flow_step(flow, ip);

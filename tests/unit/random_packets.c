@@ -187,7 +187,7 @@ bool random_flow_modern(struct random_flow *flow, uint32_t ip)
 
 	random_flow_flush(flow);
 	switch (pt_random_below(&flow->more, 3)) {
-	case 0: /* bound to nothing, or to its own FUP */
+	case 0: /* an event without address, or followed by its FUP */
 		FLOW_PUT(flow, PTL_PT_EVD, .evd = {.payload = random_flow_value(flow, 64), .type = 2});
 		FLOW_PUT(flow, PTL_PT_CFE, .cfe = {.type = FLOW_CONTROL_VM_ENTRY, .ip = fup});
 		flow->counts.modern += 2;

@@ -2,7 +2,7 @@
 /* The code of random programs. */
 #include "tests/unit/random_flow_parts.h"
 
-/* Instructions that are no branches, of all lengths and encodings. */
+/* Instructions other than branches, of all lengths and encodings. */
 static const struct {
 	uint8_t size;
 	uint8_t bytes[10];
@@ -10,7 +10,7 @@ static const struct {
 	{1, {0x90}},
 	{2, {0x89, 0xd8}},
 	{3, {0x48, 0x89, 0xc3}},
-	{3, {0xf3, 0x48, 0xab}}, /* rep stosq: one instruction */
+	{3, {0xf3, 0x48, 0xab}}, /* rep stosq: a single instruction */
 	{3, {0xc5, 0xf8, 0x77}}, /* vzeroupper */
 	{4, {0x48, 0x83, 0xc0, 0x01}},
 	{4, {0x0f, 0x1f, 0x40, 0x00}},
@@ -23,7 +23,7 @@ static const struct {
 	{10, {0x48, 0xb8, 0xe9, 0xc3, 0x0f, 0x05, 0xcc, 0xff, 0xe0, 0x74}},
 };
 
-/* The same of 32-bit code. */
+/* 32-bit instructions other than branches. */
 static const struct {
 	uint8_t size;
 	uint8_t bytes[10];
@@ -113,14 +113,14 @@ void random_flow_emit_filler(struct random_flow *flow)
 void random_flow_aim(struct random_flow *flow, unsigned i, struct pt_random *random)
 {
 	struct random_block *block = &flow->blocks[i];
-	/* Direct jumps and calls lead forward, so that no loop is without a packet. */
+	/* Direct jumps and calls lead forward, so that every loop has a packet. */
 	unsigned least = block->kind == END_JCC ? 0 : i + 1;
 	unsigned target;
 
 	if (block->kind != END_JCC && block->kind != END_JMP && block->kind != END_CALL)
 		return;
 	target = least + (unsigned)pt_random_below(random, RANDOM_FLOW_BLOCKS - least);
-	/* Now and then a call of the next instruction, which pushes nothing in the CPU's eyes. */
+	/* Occasionally a call of the next instruction, which the CPU does not push on the return stack. */
 	if (block->kind == END_CALL && pt_random_below(random, 8) == 0)
 		target = i + 1;
 	block->target = flow->blocks[target].start;
@@ -144,7 +144,7 @@ void random_flow_make_code(struct random_flow *flow)
 		block->start = flow->code_size;
 		while (count--)
 			random_flow_emit_filler(flow);
-		/* The last block of a range must not fall through. */
+		/* A range's last block must not fall through. */
 		block->kind = last ? END_JMP_REG : weights[pt_random_below(&flow->random, sizeof(weights))];
 		block->last = flow->code_size;
 		random_flow_emit_end(flow, block->kind);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Seeds by the environment. */
+/* Chooses seeds by environment variables. */
 #include "tests/unit/random_seeds.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Holds flow out of a trace against the random program that it is of. */
+/* Compares flow from a trace with the random program. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

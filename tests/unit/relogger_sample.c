@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A trace to relog, runs of the relogger, and what their outputs hold. */
+/* A trace as input of the relogger, runs of the relogger, and the contents of outputs. */
 #include "tests/unit/relogger_sample.h"
 
 #include <setjmp.h>
@@ -75,7 +75,7 @@ static void add_process(struct ptl_writer *writer, uint32_t stream, uint64_t tim
 	common_bytes_free(&storage);
 }
 
-/* Each piece of PT starts with a PSB and is distinguished from the others by its bytes. */
+/* Adds pieces of PT. Each piece starts with a PSB and has distinct bytes. */
 static void add_pt(struct ptl_writer *writer, uint32_t stream, unsigned pieces)
 {
 	uint8_t data[RELOGGER_PIECE];
@@ -106,7 +106,7 @@ struct ptl_machine relogger_machine(const char *boot)
 	return machine;
 }
 
-/* Two event streams that take turns, PT with 9 PSBs, a stream of unknown kind, blobs, an unknown record, a loss. */
+/* Two alternating event streams, PT with 9 PSBs, a stream of unknown kind, blobs, an unknown record, a loss. */
 int relogger_sample(const struct ptl_machine *machine, const char *extra_code)
 {
 	const struct ptl_writer_options options = {.size = sizeof(options), .buffer_size = 2 * RELOGGER_PIECE};
@@ -219,7 +219,7 @@ const struct ptl_stream *relogger_stream(const struct ptl_trace *trace, uint32_t
 	return NULL;
 }
 
-/* Which pieces of PT are there, by position of the output. */
+/* Lists the pieces of PT in the output, by position. */
 size_t relogger_pieces(struct ptl_trace *trace, uint8_t *numbers, uint64_t *positions)
 {
 	const uint32_t id = relogger_stream(trace, PTL_KIND_PT)->id;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A trace to relog, runs of the relogger, and what their outputs hold. */
+/* A trace as input of the relogger, runs of the relogger, and the contents of outputs. */
 #ifndef TESTS_UNIT_RELOGGER_SAMPLE_H
 #define TESTS_UNIT_RELOGGER_SAMPLE_H
 
@@ -10,7 +10,7 @@
 #include <ptl/relogger.h>
 #include <ptl/writer.h>
 
-#define RELOGGER_UNKNOWN_KIND 99 /* of a stream */
+#define RELOGGER_UNKNOWN_KIND 99 /* kind of a stream */
 #define RELOGGER_PIECE 4096      /* bytes of PT from PSB to PSB */
 #define RELOGGER_SHARED_CODE "code that both machines ran"
 
@@ -34,22 +34,25 @@ struct relogger_seen {
 
 int relogger_new_file(void);
 struct ptl_machine relogger_machine(const char *boot);
-/* Two event streams that take turns, PT with 9 PSBs, a stream of unknown kind, blobs, an unknown record, a loss. */
+/*
+ * Makes a trace: two alternating event streams, PT with 9 PSBs, a stream of unknown kind, blobs, an unknown record, a
+ * loss.
+ */
 int relogger_sample(const struct ptl_machine *machine, const char *extra_code);
 
-/* Without an input where it is -1. */
+/* Starts a run. input -1: no input. */
 struct relogger_run relogger_start(const struct ptl_relogger_options *options, int input);
 void relogger_add_stage(struct relogger_run *run, struct ptl_relogger_callbacks callbacks, void *context);
-/* A callback that injects each event. */
+/* Callback: injects each event. */
 int relogger_keep(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event);
-/* Ends the run; the caller closes its output. */
+/* Ends the run. The caller closes the output. */
 struct ptl_trace *relogger_finish(struct relogger_run *run);
 void relogger_fails(struct relogger_run *run, int status, const char *text);
 
 struct relogger_seen relogger_events(struct ptl_trace *trace);
-/* The first of a kind; NULL where there is none. */
+/* Returns the first stream of the kind, or NULL. */
 const struct ptl_stream *relogger_stream(const struct ptl_trace *trace, uint32_t kind);
-/* Which pieces of PT are there, by position of the output. */
+/* Lists the pieces of PT in the output, by position. */
 size_t relogger_pieces(struct ptl_trace *trace, uint8_t *numbers, uint64_t *positions);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A recorder's side of docs/providers.md, as small as can be: for tests of the program's side. It trusts
- * what it reads, and fails the test where that was wrong.
+ * Minimal recorder's side of docs/providers.md, for tests of the program's side. The reader trusts the data, and fails
+ * the test on an inconsistency.
  */
 #include "tests/unit/session_reader.h"
 

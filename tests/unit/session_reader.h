@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A recorder's side of docs/providers.md, as small as can be: for tests of the program's side. It trusts
- * what it reads, and fails the test where that was wrong.
+ * Minimal recorder's side of docs/providers.md, for tests of the program's side. The reader trusts the data, and fails
+ * the test on an inconsistency.
  */
 #ifndef TESTS_SESSION_READER_H
 #define TESTS_SESSION_READER_H
@@ -31,7 +31,7 @@
 
 #define READER_FILES_MAX 256
 
-/* One rings file, and the process file that belongs to it. */
+/* A rings file and its process file. */
 struct reader_file {
 	char name[256];
 	uint32_t pid;
@@ -46,14 +46,14 @@ struct reader {
 	unsigned slot;
 	uint64_t id;
 	uint64_t ring_size;
-	uint32_t burst_rings; /* to be set before reader_start */
+	uint32_t burst_rings; /* set before reader_start */
 	int lock;             /* the session file, locked */
 	struct reader_file files[READER_FILES_MAX];
 	size_t count;
 	void (*visit)(void *context, const struct reader_file *file, uint32_t ring,
 		      const struct provider_shm_record *record, const uint8_t *payload);
 	void *context;
-	uint64_t broken; /* a fault of the protocol */
+	uint64_t broken; /* number of protocol errors */
 };
 
 void reader_path(const struct reader *reader, const char *name, char path[512]);
@@ -68,13 +68,13 @@ void reader_notify(struct provider_shm_process *process);
 void reader_turn_on_one(const struct reader *reader, struct provider_shm_process *process,
 			struct provider_shm_provider *provider);
 void reader_open_files(struct reader *reader);
-/* Reads all that there is; the number of events. */
+/* Reads everything. Returns the number of events. */
 uint64_t reader_drain(struct reader *reader);
-/* Events that were dropped for lack of room. */
+/* Returns the number of events dropped for lack of room. */
 uint64_t reader_lost(const struct reader *reader);
-/* Ends in order, or (dead) as a recorder does that was killed. */
+/* Ends properly or, with dead, like a killed recorder. */
 void reader_stop(struct reader *reader, bool dead);
-/* A folder of the test's own in *path; the environment has it for libptl-provider. */
+/* Makes a folder for the test in *path, and sets the environment variable of libptl-provider. */
 void reader_folder(char path[64]);
 void reader_remove_folder(const char *path);
 

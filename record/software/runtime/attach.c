@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process that the recorder attached to. The tracer has stopped all threads. One thread prepares the runtime for all threads
- * while the others are stopped, so that the tracer can still let the process go on as if nothing had happened. Then each thread
- * enters the runtime with its registers from before the stop.
+ * Attaching to a running process. The tracer has stopped all threads. One thread prepares the runtime while the other
+ * threads are stopped, so that the tracer can still undo the attachment. Then each thread enters the runtime with the
+ * registers from before the stop.
  */
 #include <asm/prctl.h>
 #include <elf.h>
@@ -24,7 +24,7 @@
 #define PAGE_PRESENT (1ull << 63)
 #define PAGE_SWAPPED (1ull << 62)
 #define PAGE_OF_FILE (1ull << 61)
-/* Flags that the program can set: without RF and TF, which are the tracer's. */
+/* Flags under the program's control; RF and TF belong to the tracer. */
 #define PROGRAM_FLAGS 0x40dd5ull
 
 static struct runtime_attach *attach;
@@ -32,7 +32,7 @@ static uint64_t entry_address, vdso_address;
 
 /* ---- while all other threads are stopped ---- */
 
-/* Reads the auxiliary vector, which the kernel gave the program at the start. */
+/* Reads the auxiliary vector of the program. */
 static void read_auxiliary_vector(void)
 {
 	static uint64_t words[WORDS_MAX];
@@ -163,7 +163,7 @@ static void send_program(struct runtime_thread *thread)
 	free(bytes);
 }
 
-/* Whether a page of a private mapping of a file is not the file's any more: then its bytes are sent as they are executed. */
+/* Returns whether a page of a private file mapping was modified: its bytes are then sent when executed. */
 static bool is_changed(const struct runtime_map *map)
 {
 	static uint64_t pages[512];
@@ -250,7 +250,7 @@ static void wait_for_announcement(struct runtime_thread *thread)
 	struct channel_message_thread_start message = {
 		.header = {.type = CHANNEL_MSG_THREAD_START, .flags = CHANNEL_MESSAGE_RUNDOWN}};
 
-	/* Without a timeout, which would take the place of what the kernel knows of an interrupted call. */
+	/* Waits without a timeout: a timeout would replace the kernel's restart state of an interrupted call. */
 	while (!__atomic_load_n(&attach->announced, __ATOMIC_SEQ_CST))
 		RUNTIME_CALL(SYS_futex, &attach->announced, FUTEX_WAIT, 0, 0, 0, 0);
 	runtime_send(thread, &message.header, sizeof(message), NULL, 0);
@@ -260,7 +260,7 @@ static void wait_for_announcement(struct runtime_thread *thread)
 
 __attribute__((used)) void runtime_attached(struct runtime_thread *thread);
 
-/* All signals are blocked. */
+/* Enters a thread into the runtime. All signals are blocked. */
 void runtime_attached(struct runtime_thread *thread)
 {
 	const uint64_t mask = thread->mask;
@@ -272,7 +272,7 @@ void runtime_attached(struct runtime_thread *thread)
 	else
 		wait_for_announcement(thread);
 	send_name(thread);
-	/* The kernel would look for the program's own addresses. */
+	/* Unregisters struct rseq: the kernel would act on addresses of the program's own code. */
 	if (thread->rseq)
 		RUNTIME_CALL(RSEQ_CALL, thread->rseq, thread->rseq_size, RSEQ_FLAG_UNREGISTER, thread->rseq_signature);
 	runtime_signals_attached(thread);
@@ -280,8 +280,8 @@ void runtime_attached(struct runtime_thread *thread)
 }
 
 /*
- * A thread that was being made when the process was attached to registers its struct rseq, and a C library may end the program if
- * that fails. The kernel learns of the registration when the thread goes on natively.
+ * Handles the program's call rseq. A thread created during the attachment registers its struct rseq, and a C library
+ * may abort the program if the call fails. The kernel gets the registration when the thread goes on natively.
  */
 int64_t runtime_attach_rseq(struct runtime_thread *thread)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The code cache: translated blocks by their addresses, exits that wait for their targets, and pages whose code may change.
- *
- * A block is never moved nor freed: when its code has changed, a jump to the runtime is written over its head. Threads that are
- * in its middle go on to its end.
+ * The code cache: translated blocks by address, unlinked exits, and pages whose code may change.
+ * A block is never moved or freed. If the code of a block changes, the head of the block is overwritten by a jump to
+ * the runtime. Threads inside the block run on to its end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,17 +13,17 @@
 #include "record/software/runtime/emit.h"
 #include "record/software/runtime/cache_state.h"
 
-/* Write faults of a page after which its blocks compare their bytes in place of the page's protection. */
+/* Write faults of a page after which the page loses its write protection and its blocks compare their bytes instead. */
 #define WRITE_FAULTS_MAX 24u
 #define FAR_PATIENCE 4096u
-/* jmp [rip]; the address */
+/* jmp [rip], followed by an address of 8 bytes */
 #define FAR_JUMP_SIZE 14u
 
 struct runtime_cache runtime_cache;
 
 bool runtime_cache_start(void)
 {
-	/* Writable and executable, as the cache will be: a policy that forbids such memory is found out here. */
+	/* Writable and executable, like the cache: a policy that forbids such memory shows here. */
 	runtime_cache.reserve = runtime_map(RESERVE_PAGES * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, 0, true);
 	runtime_cache.table = runtime_map(RUNTIME_TABLE_SIZE * sizeof(*runtime_cache.table), PROT_READ | PROT_WRITE, 0,
 					  true);
@@ -64,10 +63,13 @@ static bool has_room(const struct cache_chunk *chunk)
 	       (size_t)(chunk->cold_end - chunk->cold) > TRANSLATE_COLD_MAX + COLD_RESERVE;
 }
 
-/* A chunk that pc's operands reach, made if there is none. Without free memory near pc, and without any memory, another chunk that has room. */
+/*
+ * Returns a chunk within reach of pc's operands, or maps one. If no memory near pc is free, or no memory at all,
+ * returns another chunk with room; NULL if none has room.
+ */
 static struct cache_chunk *find_chunk(uint64_t pc)
 {
-	/* How often far memory is to do before memory near pc is looked for again. */
+	/* number of uses of far memory before the next search near pc */
 	static unsigned patience;
 	struct cache_chunk *chunk, *far = NULL, *other = NULL;
 	uint8_t *base;
@@ -128,7 +130,7 @@ uint64_t runtime_cache_exit_pc(uint64_t number)
 	return pc;
 }
 
-/* A jump to code that site reaches; NULL without room for one. */
+/* Writes a jump to `code` within reach of `site`. Returns NULL if no chunk in reach has room. */
 static const uint8_t *add_far_jump(const uint8_t *site, const void *code)
 {
 	for (size_t i = runtime_cache.chunk_count; i-- > 0;) {
@@ -150,7 +152,7 @@ void runtime_cache_link(uint64_t number, const void *code)
 	uint8_t *site = runtime_cache.exits[number].site;
 	const uint8_t *to = emit_reaches(site + 4, code) ? code : add_far_jump(site + 4, code);
 
-	/* Else the exit leads to the runtime each time. */
+	/* Otherwise the exit enters the runtime each time. */
 	if (to)
 		__atomic_store_n((int32_t *)(void *)site, (int32_t)((int64_t)to - (int64_t)(site + 4)),
 				 __ATOMIC_RELEASE);
@@ -175,10 +177,10 @@ static void set_guarded(struct cache_page *page, bool guarded)
 	page->guarded = guarded;
 }
 
-/* A page that the program may write to is protected, until it does. */
+/* Protects a page that the program may write, until the program writes to the page. */
 static void guard(struct cache_page *page, const struct runtime_map *map)
 {
-	/* Whoever goes on natively has no handler for the fault. */
+	/* A process that runs natively has no handler for the write fault. */
 	if (page->guarded || page->unguarded || !map->writable || runtime.native)
 		return;
 	if (RUNTIME_CALL(SYS_mprotect, page->address, PAGE, PROT_READ | PROT_EXEC) == 0)
@@ -206,7 +208,10 @@ static struct cache_block *keep_block(struct cache_chunk *chunk, const struct tr
 		return NULL;
 	memcpy(block->steps, work->steps, work->step_count * sizeof(struct translate_step));
 	chunk->blocks[chunk->count++] = block;
-	/* What indirect branches compare with, which changes when the block is forgotten; and what does not. */
+	/*
+	 * Indirect branches compare the word at -8, which changes if the block is forgotten. The word at -16 never
+	 * changes.
+	 */
 	*(uint64_t *)(void *)(work->code - 8) = work->pc;
 	*(uint64_t *)(void *)(work->code - 16) = work->pc;
 	chunk->at = (uint8_t *)(((uintptr_t)work->code + work->code_size + 15) & ~(uintptr_t)15);
@@ -214,7 +219,7 @@ static struct cache_block *keep_block(struct cache_chunk *chunk, const struct tr
 	return block;
 }
 
-/* Copies at most two pages of code; what cannot be read ends it. */
+/* Copies code from at most two pages; unreadable memory ends the copy. Returns the number of bytes. */
 static size_t read_code(uint64_t pc, uint8_t *bytes, size_t size)
 {
 	const size_t first = (size_t)(PAGE - pc % PAGE);
@@ -242,7 +247,7 @@ static bool is_executable(uint64_t pc, struct runtime_map *map)
 	return runtime_maps_find(pc, map) && map->executable;
 }
 
-/* How many bytes from pc on are executable, `most` at most; pc's mapping ends at `end`. */
+/* Returns the number of executable bytes from pc on, at most `most`. pc's mapping ends at `end`. */
 static size_t executable_size(uint64_t pc, uint64_t end, size_t most)
 {
 	static struct runtime_map next;
@@ -259,13 +264,13 @@ static struct cache_block *fill(void)
 	return NULL;
 }
 
-/* Puts the translated block among the others. */
+/* Adds the translated block to chunk, index and pages. NULL: memory is lacking. */
 static struct cache_block *add_translated(struct runtime_thread *thread, struct cache_chunk *chunk, uint64_t pc,
 					  const uint8_t *bytes)
 {
 	struct cache_block *block;
 
-	/* Its exits have no numbers. */
+	/* Exits of the block got no number. */
 	if (runtime_cache.is_full)
 		return NULL;
 	block = keep_block(chunk, &runtime_cache.work);
@@ -295,10 +300,10 @@ static struct cache_block *translate(struct runtime_thread *thread, uint64_t pc)
 		return fill();
 	if (map.shared)
 		page->unguarded = true;
-	/* Protected before it is read: a write that comes between is noticed. */
+	/* Protection precedes the read, so a write in between is noticed. */
 	guard(page, &map);
 	size = read_code(pc, bytes, size);
-	/* A block in a page whose blocks compare bytes stays in it. */
+	/* A block in a page with byte checks does not cross the page's end. */
 	if (page->unguarded && size > PAGE - pc % PAGE && PAGE - pc % PAGE >= 15)
 		size = (size_t)(PAGE - pc % PAGE);
 	if (!size)
@@ -320,7 +325,7 @@ static struct cache_block *translate(struct runtime_thread *thread, uint64_t pc)
 	};
 	runtime_translate_block(&runtime_cache.work);
 	if (runtime_cache.work.cut) {
-		/* The instruction goes on where nothing can be read: it faults there. */
+		/* The instruction extends into unreadable memory: executing it faults there. */
 		return NULL;
 	}
 	if (pc / PAGE != (pc + runtime_cache.work.length - 1) / PAGE) {
@@ -331,7 +336,10 @@ static struct cache_block *translate(struct runtime_thread *thread, uint64_t pc)
 		if (map.shared)
 			second->unguarded = true;
 		guard(second, &map);
-		/* It may have been written to before that, and may be at any time. */
+		/*
+		 * Reads the bytes again: the second page may have been written before its protection, or, without
+		 * protection, at any time.
+		 */
 		runtime_copy(bytes, (const void *)pc, runtime_cache.work.length);
 		if (!page->unguarded && !second->unguarded)
 			runtime_uprobe_replace(thread, pc, bytes, runtime_cache.work.length);
@@ -345,7 +353,7 @@ static struct cache_block *translate(struct runtime_thread *thread, uint64_t pc)
 	return add_translated(thread, chunk, pc, bytes);
 }
 
-/* As runtime_to_indirect finds it. */
+/* Returns the table entry of pc, by the hash that runtime_to_indirect uses. */
 static const void **table_entry(uint64_t pc)
 {
 	return &runtime_cache.table[((uint32_t)pc ^ (uint32_t)pc >> RUNTIME_TABLE_SHIFT) & (RUNTIME_TABLE_SIZE - 1)];
@@ -356,14 +364,14 @@ const void *runtime_cache_find(struct runtime_thread *thread, uint64_t pc)
 	const uint8_t *code = __atomic_load_n(table_entry(pc), __ATOMIC_ACQUIRE);
 	struct cache_block *block;
 
-	/* A forgotten block has another word there. */
+	/* A forgotten block has another word at -8. */
 	if (code && *(const volatile uint64_t *)(const void *)(code - 8) == pc)
 		return code;
 	runtime_lock(&runtime.lock);
 	block = runtime_cache_block(pc);
 	if (!block)
 		block = translate(thread, pc);
-	/* Other exits are linked: entries of their targets would only displace those of indirect branches. */
+	/* Direct exits are linked and need no entry: their entries would displace the entries of indirect branches. */
 	if (block && thread->reason != RUNTIME_REASON_LINK)
 		__atomic_store_n(table_entry(pc), block->code, __ATOMIC_RELEASE);
 	runtime_unlock(&runtime.lock);
@@ -467,7 +475,7 @@ bool runtime_cache_write_fault(struct runtime_thread *thread, uint64_t address)
 		lift_guard(page, 0, 0);
 	}
 	if (page && !own) {
-		/* Another thread may just have lifted the protection. */
+		/* Another thread may have lifted the protection just now. */
 		static struct runtime_map map;
 
 		own = runtime_maps_find(address, &map) && map.writable;

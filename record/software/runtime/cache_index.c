@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Blocks and pages by their addresses. */
+/* Finds blocks and pages by address. */
 #include <stdlib.h>
 
 #include "common/hash.h"
@@ -54,7 +54,7 @@ bool runtime_cache_add_block(struct cache_block *block)
 
 	if (runtime_cache.block_count * 2 >= runtime_cache.slot_count && !grow_blocks())
 		return false;
-	/* In place of one that was forgotten, so that code that often changes makes no long chains. */
+	/* Reuses the slot of a forgotten block, so that frequently changing code does not lengthen the chains. */
 	for (at = slot_of(block->pc, runtime_cache.slot_count);
 	     runtime_cache.slots[at] && !runtime_cache.slots[at]->forgotten;
 	     at = (at + 1) & (runtime_cache.slot_count - 1))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From an address in the cache back to the program: which instruction it is, and what its registers are. */
+/* Maps an address in the cache back to the program's instruction and registers. */
 #include "record/software/runtime/cache_state.h"
 
-/* With runtime.lock held: another thread may be adding blocks. */
+/* Caller holds runtime.lock, as another thread may be adding blocks. */
 static const struct cache_block *find_block(uint64_t code)
 {
 	for (size_t i = 0; i < runtime_cache.chunk_count; i++) {
@@ -25,7 +25,7 @@ static const struct cache_block *find_block(uint64_t code)
 	return NULL;
 }
 
-/* A block is never changed or freed: no lock is needed. */
+/* Returns the block of an address in the cache, or NULL. Using the block needs no lock: blocks are never freed. */
 static const struct cache_block *block_at(uint64_t code)
 {
 	const struct cache_block *block;
@@ -76,7 +76,7 @@ bool runtime_cache_restore(struct runtime_thread *thread, uint64_t code, uint64_
 	return true;
 }
 
-/* The comparison of a block's bytes, at its head, cannot read them any more. */
+/* A fault in the byte check at a block's head: the bytes of the program became unreadable. */
 bool runtime_cache_restore_check(struct runtime_thread *thread, uint64_t code, uint64_t regs[16], uint64_t *flags,
 				 uint64_t *pc)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Virtual CPUs: a thread executes only while it has one, so that the packets of a CPU are of one thread at a time. It gives
- * its CPU up with each system call, when others wait at a PSB, and when it ends.
+ * Virtual CPUs. A thread executes only while it owns a CPU, so that a CPU has packets of one thread at a time. The
+ * thread gives up the CPU with each system call, at a PSB if other threads wait, and at its end.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -13,8 +13,8 @@
 
 #define TRY_NS 10000000l
 /*
- * Who has a CPU may wait for a thread that waits for one: when no CPU has changed hands for so long, more are used than were
- * asked for.
+ * The owner of a CPU may wait for a thread that waits for a CPU. If no CPU has changed hands for this many tries,
+ * threads use more CPUs than requested.
  */
 #define TRIES_MAX 100u
 #define YIELDS_MAX 20u
@@ -27,7 +27,7 @@ static bool try_cpu(struct channel_slot *slot, uint32_t cpu)
 
 	if (old & CHANNEL_CPU_OWNER)
 		return false;
-	/* Its number and its owner change at once, so that a thread that is killed leaves no doubt. */
+	/* Turn number and owner change in one write, so the state is clear even if the thread is killed. */
 	if (!__atomic_compare_exchange_n(word, &old, old + CHANNEL_CPU_TURN + runtime_slot_index(slot) + 1, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return false;
@@ -44,8 +44,8 @@ static bool try_cpus(struct channel_slot *slot, uint32_t count)
 }
 
 /*
- * Asks the threads that have the CPUs for a PSB, at which they give the CPUs up: code without packets, as an endless loop of direct
- * jumps, reaches no PSB by itself.
+ * Asks the owners of CPUs for a PSB, at which they give up the CPU. Code without packets, such as an endless loop of
+ * direct jumps, reaches no PSB by itself.
  */
 static void call_owners(void)
 {
@@ -62,7 +62,7 @@ static void call_owners(void)
 	}
 }
 
-/* Turns on all CPUs so far. */
+/* Returns the number of turns on all CPUs so far. */
 static uint64_t turns(void)
 {
 	uint64_t sum = 0;
@@ -117,12 +117,12 @@ void runtime_cpu_take(struct runtime_thread *thread)
 		return;
 	if (!try_cpus(slot, runtime.config.cpu_count) && !wait_for_cpu(slot))
 		return;
-	/* Nothing on a CPU is earlier than what was there before. */
+	/* Times on a CPU never decrease. */
 	last = __atomic_load_n(&runtime.header->cpus[slot->cpu - 1].time, __ATOMIC_ACQUIRE);
 	if (runtime.config.clock == PTL_CLOCK_VIRTUAL && runtime_encoder_now(slot, &runtime.config) < last)
 		slot->virtual_offset = last - slot->instructions;
 	send_turn(thread, true);
-	/* What follows is decoded behind another thread's packets: it begins with a PSB. */
+	/* The thread's packets follow packets of another thread: a PSB must come first. */
 	slot->epoch = 0;
 }
 
@@ -134,7 +134,7 @@ void runtime_cpu_give(struct runtime_thread *thread)
 	if (!slot->cpu)
 		return;
 	cpu = &runtime.header->cpus[slot->cpu - 1];
-	/* A switch at the time of the turn's last PSB could be before the packets behind the PSB. */
+	/* At the time of the turn's last PSB, a switch could be sorted before the packets behind the PSB. */
 	if (runtime_encoder_now(slot, &runtime.config) == slot->time)
 		slot->time++;
 	send_turn(thread, false);
@@ -161,7 +161,7 @@ void runtime_cpu_yield(struct runtime_thread *thread)
 	const uint64_t turn = __atomic_load_n(owner, __ATOMIC_RELAXED) / CHANNEL_CPU_TURN;
 
 	runtime_cpu_give(thread);
-	/* Who waits needs a moment to wake. */
+	/* A waiting thread needs a moment to wake. */
 	for (unsigned i = 0; i < YIELDS_MAX && __atomic_load_n(owner, __ATOMIC_RELAXED) / CHANNEL_CPU_TURN == turn; i++)
 		RUNTIME_CALL(SYS_nanosleep, &time, 0);
 	runtime_cpu_take(thread);

@@ -118,7 +118,7 @@ static inline bool emit_reaches(const uint8_t *from, const uint8_t *to)
 	return distance == (int32_t)distance;
 }
 
-/* Space for a 4-byte displacement that does not cross a cache line, so that it can be changed at once. */
+/* Pads so that a 4-byte displacement does not cross a cache line and can be changed in one write. */
 static inline void emit_align_displacement(struct emitter *e, unsigned opcode_size)
 {
 	while (((uintptr_t)e->at + opcode_size) % 64 > 60)
@@ -139,7 +139,7 @@ static inline void emit_append(struct emitter *e, unsigned bits, unsigned value)
 	emit_4(e, value);
 }
 
-/* Appends `zeros` bits 0 and then, if last is 0 or 1, that bit. */
+/* Appends `zeros` TNT bits 0 and, if last is 0 or 1, the bit `last`. */
 static inline void emit_append_bits(struct emitter *e, unsigned zeros, int last)
 {
 	unsigned total = zeros + (last >= 0);

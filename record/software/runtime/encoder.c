@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The packet encoder: from the blocks a thread enters to Intel PT packets in its ring. */
+/* The packet encoder: writes Intel PT packets for the blocks of a thread into the ring of the thread. */
 
 #include "record/software/runtime/encoder.h"
 
@@ -10,16 +10,15 @@
 
 /* CTC ticks are ART ticks: 25 MHz, a tick is 40 of the TSC's. */
 #define TSC_PER_CTC (CHANNEL_CPUID_15_EBX / CHANNEL_CPUID_15_EAX)
-/* MTC shows eight bits of the CTC: after that many periods without one, the full time is given
- * instead. */
+/* MTC carries eight bits of the CTC. After this many periods without an MTC, the full time is written instead. */
 #define MTC_PERIODS_MAX 192u
-/* A full CYC packet holds more than this; longer silences get a TSC. */
+/* limit of cycles for a CYC packet; after a longer pause a TSC is written */
 #define CYC_MAX 0xffffffffull
-/* Up to this many pending TNT bits, six-bit packets take fewer bytes than the long one. */
+/* maximal number of pending TNT bits for which six-bit packets are shorter than the long packet */
 #define SHORT_TNT_BITS 42
 /*
- * With packets that show passing time, the runtime looks at the clock each time that so many bytes were written: as many as take
- * between half a microsecond and two.
+ * In MTC and CYC mode the runtime reads the clock after a number of written bytes. The number adapts to between 0.5 and
+ * 2 microseconds.
  */
 #define TIME_BYTES_MIN 16u
 #define TIME_BYTES_MAX 1024u
@@ -72,7 +71,7 @@ uint64_t runtime_step_position(const struct runtime_step *step)
 	return (uint64_t)step->at - step->slot->pt_bias;
 }
 
-/* TSC, and what goes with it. */
+/* Writes TSC and the packets that accompany TSC in the timing mode. */
 static void put_full_time(struct runtime_step *step, uint64_t time)
 {
 	struct channel_slot *slot = step->slot;
@@ -102,10 +101,10 @@ static void put_cycles(struct runtime_step *step, uint64_t time)
 }
 
 /*
- * The MTC and CYC packets that go before the step's first packet. An MTC stands for the moment at
- * which its period began; a CYC before it leads up to there, and another goes on to now. Between a
- * TIP.PGD and a TIP.PGE no cycles are counted while the CTC goes on, so a decoder that takes the
- * frequency from the two would be led astray: CBR states it again.
+ * Writes the MTC and CYC packets before the step's first packet. An MTC stands for the start of its period. A CYC
+ * before the MTC covers the time up to that start, and a second CYC the time up to now. Between TIP.PGD and TIP.PGE
+ * cycles are not counted while the CTC goes on, which would mislead a decoder that derives the frequency from both: a
+ * CBR states the frequency again.
  */
 static void put_passed_time(struct runtime_step *step)
 {
@@ -131,8 +130,7 @@ static void put_passed_time(struct runtime_step *step)
 	}
 }
 
-/* Packets that show passing time stand at the beginning of a step, and not before the very first
- * PSB. */
+/* Writes timing packets at the beginning of a step, except before the first PSB. */
 static void before_packet(struct runtime_step *step)
 {
 	struct channel_slot *slot = step->slot;
@@ -202,7 +200,7 @@ void runtime_step_pge(struct runtime_step *step, uint64_t ip)
 	    runtime_step_position(step) == slot->pt_head)
 		put_full_time(step, runtime_encoder_now(slot, step->config));
 	step->at += format_pt_put_tip_pge(step->at, &slot->last_ip, ip);
-	/* Up to here a context switch may be placed, and not behind it. */
+	/* A decoder may place a context switch up to this packet, and not behind. */
 	if (step->config->cpu_count)
 		put_full_time(step, runtime_encoder_now(slot, step->config));
 }
@@ -260,11 +258,11 @@ void runtime_encoder_set_limit(struct channel_slot *slot, const struct channel_c
 		limit = room;
 	if (slot->psb_next < limit)
 		limit = slot->psb_next;
-	/* Cycles of the virtual clock cost no look at a clock: the runtime writes every packet, with its CYC. */
+	/* The virtual clock costs no clock reading: the runtime writes every packet with a CYC. */
 	if (config->timing == PTL_TIMING_CYC && config->clock == PTL_CLOCK_VIRTUAL) {
 		limit = 0;
 	} else if (config->timing >= PTL_TIMING_MTC) {
-		/* The runtime looks at the clock each time that so many bytes were written. */
+		/* Adapts the number of bytes between two clock readings. */
 		struct runtime_thread *thread = runtime_thread_of(slot);
 		const uint64_t passed = thread->time_seen - thread->time_looked;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The packet encoder: from the blocks a thread enters to Intel PT packets in its ring. */
+/* The packet encoder: writes Intel PT packets for the blocks of a thread into the ring of the thread. */
 
 #ifndef RECORD_SOFTWARE_RUNTIME_ENCODER_H
 #define RECORD_SOFTWARE_RUNTIME_ENCODER_H
@@ -9,18 +9,17 @@
 
 #include "record/channel/shared/channel.h"
 
-/* TNT bits are gathered until there are as many as the long TNT packet holds: then the stop bit is
- * at the top. */
+/* TNT word with as many bits as a long TNT packet holds; the stop bit is on top. */
 #define RUNTIME_TNT_FULL (1ull << 47)
 
-/* No step writes more bytes than this, so room for it is made sure of between steps. */
+/* maximal bytes of a step; the caller ensures this much room between steps */
 #define RUNTIME_STEP_MAX 512u
 
 _Static_assert(RUNTIME_STEP_MAX <= CHANNEL_PT_SLACK, "a step that begins before the ring's end fits into the slack");
 
 /*
- * The packets of one step from block to block (or out of user mode, or into it). They are written
- * at the cursor and become part of the stream, all of them at once, with runtime_step_commit().
+ * The packets of one step: from block to block, out of user mode, or into user mode. Packets are written at the cursor;
+ * runtime_step_commit() adds all of them to the stream at once.
  */
 struct runtime_step {
 	struct channel_slot *slot;
@@ -35,47 +34,43 @@ struct runtime_step {
  */
 void runtime_encoder_start(struct channel_slot *slot, const struct channel_config *config, uint8_t *ring);
 
-/* The thread's clock, ns; never less than the last time the stream has shown. */
+/* Returns the thread's clock in ns, at least the last time in the stream. */
 uint64_t runtime_encoder_now(struct channel_slot *slot, const struct channel_config *config);
 
-/*
- * Begins a step. In MTC and CYC mode it writes the time packets that precede the step's first
- * packet when that is written.
- */
+/* Begins a step. In MTC and CYC mode, the step's first packet is preceded by timing packets. */
 struct runtime_step runtime_step_begin(struct channel_slot *slot, const struct channel_config *config);
 
-/* Adds a TNT bit; writes a packet if that makes enough of them. */
+/* Adds a TNT bit; writes a TNT packet if the packet is then full. */
 void runtime_step_tnt(struct runtime_step *step, bool taken);
 
-/* Write the packet, and before it the pending TNT bits. */
+/* Write the pending TNT bits and the packet. */
 void runtime_step_tip(struct runtime_step *step, uint64_t ip);
 void runtime_step_fup(struct runtime_step *step, uint64_t ip);
-void runtime_step_pgd(struct runtime_step *step);              /* no address: what follows is not in user mode */
-void runtime_step_pge(struct runtime_step *step, uint64_t ip); /* and the time, as the timing mode wants it */
+void runtime_step_pgd(struct runtime_step *step);              /* without address: user mode is left */
+void runtime_step_pge(struct runtime_step *step, uint64_t ip); /* also the time, depending on the timing mode */
 
 /* Writes the pending TNT bits, if any. */
 void runtime_step_flush(struct runtime_step *step);
 
-/* Position in the stream of the next byte the step will write. */
+/* Returns the stream position of the step's next byte. */
 uint64_t runtime_step_position(const struct runtime_step *step);
 
 /*
- * Writes PSB, TSC, TMA, CBR, MODE.Exec, FUP, PSBEND, as far as the mode has them; `time` is what
- * the TSC shows and ip the block that begins here, 0 if packets are disabled. Empties the return
- * stack.
+ * Writes PSB, TSC, TMA, CBR, MODE.Exec, FUP, PSBEND, as the timing mode requires. time: value of the TSC. ip: address
+ * of the next block; 0 if packets are disabled. Empties the return stack.
  */
 void runtime_step_psb(struct runtime_step *step, uint64_t time, uint64_t ip);
 
-/* Ends the step: writes the pending TNT bits and gives all to the recorder. */
+/* Ends the step: writes the pending TNT bits and makes all packets visible to the recorder. */
 void runtime_step_commit(struct runtime_step *step);
 
-/* Moves what lies in the slack to the start of the ring, if the end of the ring was passed. */
+/* Moves the bytes in the slack to the start of the ring if the stream has passed the end. */
 void runtime_encoder_wrap(struct channel_slot *slot, const struct channel_config *config);
 
-/* Sets pt_limit from the next PSB, the end of the lap and the bytes the consumer has freed. */
+/* Sets pt_limit from the position of the next PSB, the end of the ring, and the bytes freed by the recorder. */
 void runtime_encoder_set_limit(struct channel_slot *slot, const struct channel_config *config);
 
-/* True if a step and a PSB fit into the ring without touching bytes not yet consumed. */
+/* Returns whether a step and a PSB fit into the ring without overwriting unread bytes. */
 bool runtime_encoder_has_room(const struct channel_slot *slot, const struct channel_config *config);
 
 #endif

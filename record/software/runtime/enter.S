@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The ways between translated code and the runtime. In translated code all registers are the program's, but for R15, which
- * holds the pending TNT bits below a stop bit; the program's R15 is in its place in the thread.
+ * Transitions between translated code and the runtime. Translated code has the program's values in all registers except
+ * R15, which holds the pending TNT bits below a stop bit. The program's R15 is in struct runtime_thread.
  */
 #include "record/software/runtime/layout.h"
 
 	.text
 	.intel_syntax noprefix
 
-/* Saves what the program has and calls the runtime on its own stack; it answers with where to go on. */
+/*
+ * Saves the program's registers and calls the runtime on the runtime's stack. The runtime sets the address to continue
+ * at.
+ */
 .macro ENTER reason
 	mov dword ptr gs:[RUNTIME_REASON], \reason
 	jmp enter_runtime
@@ -33,7 +36,7 @@ runtime_to_check:
 	mov rsi, rax
 	lahf
 	seto al
-	/* The head of a forgotten block leads here, too. */
+	/* The head of a forgotten block jumps here, too. */
 	cmp r15, gs:[RUNTIME_LIMIT]
 	jb check_slow
 	cmp qword ptr gs:[RUNTIME_LIMIT], 0
@@ -93,8 +96,8 @@ runtime_to_indirect_from_return:
 	jmp runtime_to_indirect
 
 /*
- * An indirect branch. rax: its target; the values of rax, rcx and rdx are in scratch 0 to 2. Writes the pending TNT bits and a
- * TIP packet, and goes on at the translated target if there is one.
+ * An indirect branch. rax: target; scratch 0 to 2: values of rax, rcx and rdx. Writes the pending TNT bits and a TIP
+ * packet, and continues at the translated target if the table has the target.
  */
 runtime_to_indirect:
 	mov gs:[RUNTIME_SCRATCH + 24], rsi
@@ -107,13 +110,13 @@ runtime_to_indirect:
 	add rsi, gs:[RUNTIME_SLOT_PT_BIAS]
 	cmp r15, 128
 	jae 4f
-	/* Up to six TNT bits; without bits, the byte is written over. */
+	/* Up to six TNT bits. Without bits, the next packet overwrites the byte. */
 	lea edx, [r15 + r15]
 	mov [rsi], dl
 	cmp r15d, 2
 	sbb rsi, -1
 1:	mov r15d, 1
-	/* TIP, with as many bytes of the address as differ from the last one. */
+	/* TIP with the address bytes that differ from the last address. */
 	mov rdx, rcx
 	xor rdx, gs:[RUNTIME_SLOT_LAST_IP]
 	mov gs:[RUNTIME_SLOT_LAST_IP], rcx
@@ -142,7 +145,7 @@ runtime_to_indirect:
 	mov rdx, gs:[RUNTIME_SCRATCH + 16]
 	mov rsi, gs:[RUNTIME_SCRATCH + 24]
 	jmp gs:[RUNTIME_TARGET]
-	/* More TNT bits: two or three packets of six, or a long one. */
+	/* More TNT bits: two or three packets of six bits, or a long packet. */
 4:	cmp r15, 0x80000
 	jae 5f
 	mov rdx, r15
@@ -225,7 +228,7 @@ enter_runtime:
 	push 2
 	popfq
 
-/* The program's state is in the thread. Also where a signal handler, and a new thread, goes on. */
+/* Continues with the program's state in the thread. Signal handlers and new threads also continue here. */
 	.globl runtime_resume
 	.hidden runtime_resume
 runtime_resume:
@@ -252,9 +255,7 @@ runtime_resume:
 	mov r15, gs:[RUNTIME_TNT]
 	jmp gs:[RUNTIME_TARGET]
 
-/*
- * int64_t runtime_syscall(number, a0, a1, a2, a3, a4, a5): the runtime's own.
- */
+/* int64_t runtime_syscall(number, a0, a1, a2, a3, a4, a5): a system call of the runtime. */
 	.globl runtime_syscall
 	.hidden runtime_syscall
 runtime_syscall:
@@ -269,8 +270,8 @@ runtime_syscall:
 	ret
 
 /*
- * int64_t runtime_program_syscall(struct runtime_thread *): the program's, with its registers, unless a signal is pending:
- * then the handler has put, or puts, the instruction pointer to runtime_syscall_interrupted.
+ * int64_t runtime_program_syscall(struct runtime_thread *): a system call of the program, with the program's registers.
+ * Returns -512 if a signal is pending: the signal handler sets the instruction pointer to runtime_syscall_interrupted.
  */
 	.globl runtime_program_syscall, runtime_syscall_check, runtime_syscall_at, runtime_syscall_behind
 	.hidden runtime_program_syscall, runtime_syscall_check, runtime_syscall_at, runtime_syscall_behind
@@ -294,7 +295,7 @@ runtime_syscall_behind:
 runtime_syscall_interrupted:
 	mov rax, -512
 	ret
-/* Here the recorder, as tracer, lets a thread go on that waits in the call. */
+/* The recorder, as tracer, continues a thread here that waits in the call. */
 	.globl runtime_syscall_kicked
 	.hidden runtime_syscall_kicked
 runtime_syscall_kicked:
@@ -328,7 +329,7 @@ runtime_clone:
 	pop rbp
 	pop rbx
 	ret
-1:	/* The child: rbx is its thread, rsp the program's or still the parent's. */
+1:	/* The child. rbx: child's thread; rsp: the program's new stack, or still the parent's stack. */
 	mov r13, rsp
 	mov rsp, [rbx + (RUNTIME_STACK - RUNTIME_THREAD_AT)]
 	mov rdi, rbx
@@ -360,7 +361,10 @@ runtime_old_syscall:
 	pop rbx
 	ret
 
-/* Ends the thread without touching its stack: rdi: word to store 0 to, rsi: number of the call, rdx: its argument. */
+/*
+ * Ends the thread without touching the stack. rdi: word for the value in ecx, rsi: number of the call, rdx: argument of
+ * the call.
+ */
 	.globl runtime_exit
 	.hidden runtime_exit
 runtime_exit:
@@ -424,7 +428,7 @@ runtime_fxrstor_at:
 	mov eax, 1
 	ret
 
-/* Where the tracer lets a program, or a thread of a running program, enter: rsi is an enum runtime_entry, which says what rdi is. */
+/* Entry point of a program, or of a thread of a running program. rsi: enum runtime_entry, which defines rdi. */
 	.globl _start
 _start:
 	cmp rsi, 1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Following execve: a process that shares this one's memory attaches to the calling thread, and puts the runtime into the
- * new program before its first instruction.
+ * Follows execve: a process with shared memory attaches to the calling thread, and puts the runtime into the new
+ * program before the first instruction.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,11 +25,11 @@
 
 struct exec_tracer {
 	struct exec_tracer *next;
-	uint32_t busy; /* the kernel stores 0 when the tracer has ended */
+	uint32_t busy; /* 0 once the tracer has ended; stored by the kernel */
 	struct runtime_thread *thread;
 	struct runtime_start start;
 	uint32_t go;    /* 1: the tracer may attach */
-	uint32_t ready; /* 1: it has; 2: it cannot */
+	uint32_t ready; /* 1: the tracer has attached; 2: it cannot attach */
 	bool ends_slot; /* the thread's slot ends with the old program */
 	int32_t tid;
 	struct channel_message_not_followed message;
@@ -40,7 +40,10 @@ struct exec_tracer {
 static struct runtime_lock exec_lock;
 static struct exec_tracer *tracers;
 
-/* One that no tracer has its stack in; a vfork's child shares these with its parent, whose memory outlives the tracer. */
+/*
+ * Returns a free tracer structure, whose stack is unused. A vfork child shares the list with its parent, so the memory
+ * outlives the tracer.
+ */
 static struct exec_tracer *take_tracer(void)
 {
 	struct exec_tracer *tracer;
@@ -86,7 +89,7 @@ static uint32_t cause_of(enum inject_result result)
 	}
 }
 
-/* In the tracer, whose tracee has a new program and waits. */
+/* Called in the tracer while the new program waits. */
 static void on_decided(enum inject_result result, void *context)
 {
 	struct exec_tracer *tracer = context;
@@ -142,7 +145,7 @@ static size_t copy_text(char *out, size_t room, uint64_t address)
 	return size + 1;
 }
 
-/* The file's own path, without links, if the file can be found; else the path that the program gave. */
+/* Copies the file's path without symbolic links, or, if the file is not found, the path that the program gave. */
 static size_t copy_path(char *out, int64_t folder, uint64_t path)
 {
 	const int64_t file = RUNTIME_CALL(SYS_openat, folder, path, O_PATH | O_CLOEXEC, 0);
@@ -186,7 +189,7 @@ static void describe(struct exec_tracer *tracer, int64_t base, uint64_t path, ui
 	tracer->size = at;
 }
 
-/* Whether the file that execve or execveat names has capabilities. */
+/* Returns whether the file of execve or execveat has capabilities. */
 static bool has_capabilities(const struct runtime_thread *thread, int64_t number)
 {
 	const uint64_t *regs = thread->regs;
@@ -209,7 +212,7 @@ static bool has_capabilities(const struct runtime_thread *thread, int64_t number
 	return size > 0;
 }
 
-/* The kernel would give the program privileges that it does not give to one with a tracer. */
+/* Returns whether the program would gain privileges: the kernel withholds them from a traced program. */
 static bool gains_privileges(const struct runtime_thread *thread, int64_t number)
 {
 	struct stat status;
@@ -229,7 +232,7 @@ static bool gains_privileges(const struct runtime_thread *thread, int64_t number
 	return RUNTIME_CALL(SYS_geteuid, 0) != 0 && has_capabilities(thread, number);
 }
 
-/* A tracer may not see the memory of a program whose file its user may not read. */
+/* Returns whether the user may not read the program's file: a tracer then cannot access the memory of the program. */
 static bool is_unreadable(const struct runtime_thread *thread, int64_t number)
 {
 	const uint64_t *regs = thread->regs;
@@ -300,7 +303,7 @@ int64_t runtime_do_exec(struct runtime_thread *thread, int64_t number)
 		 number == SYS_execve ? thread->regs[RSI] : thread->regs[RDX]);
 	RUNTIME_CALL(SYS_rt_sigprocmask, 2, &all, &mask, 8);
 	if (thread->pending) {
-		/* A signal that came before is handled first. */
+		/* A pending signal is handled first. */
 		RUNTIME_CALL(SYS_rt_sigprocmask, 2, &mask, 0, 8);
 		__atomic_store_n(&tracer->busy, 0, __ATOMIC_RELEASE);
 		return -512;
@@ -309,7 +312,7 @@ int64_t runtime_do_exec(struct runtime_thread *thread, int64_t number)
 	followed = !cause && !runtime_recorder_gone();
 	if (followed) {
 		fill_start(tracer, thread, mask);
-		/* Its own id, where the kernel counts. */
+		/* id in the thread's own pid namespace */
 		tracer->tid = (int32_t)RUNTIME_CALL(SYS_gettid, 0);
 		pid = runtime_clone_tracer(trace_exec, tracer, stack + STACK_SIZE, &tracer->busy);
 		tracer->start.tracer = (int32_t)pid;
@@ -332,7 +335,7 @@ int64_t runtime_do_exec(struct runtime_thread *thread, int64_t number)
 	runtime_signals_ignored(true);
 	result = RUNTIME_CALL(number, thread->regs[RDI], thread->regs[RSI], thread->regs[RDX], thread->regs[R10],
 			      thread->regs[R8]);
-	/* It failed: the program goes on. */
+	/* execve failed: the program continues. */
 	runtime_signals_ignored(false);
 	runtime_threads_resume(thread);
 	if (shares)

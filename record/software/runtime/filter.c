@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Carries a seccomp filter out for the system calls that the runtime makes. */
+/* Evaluates a seccomp filter for the system calls of the runtime. */
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -12,7 +12,7 @@
 #define LENGTH_MAX 4096u
 #define MEMORY 16u
 
-/* What the runtime calls at any time. mmap and mprotect make code, too. */
+/* System calls of the runtime. The runtime maps and protects code, too. */
 static const struct {
 	uint32_t call;
 	uint32_t protection; /* third argument */
@@ -92,7 +92,7 @@ static uint32_t calculate(const struct sock_filter *code, uint32_t a, uint32_t x
 	}
 }
 
-/* What the filter returns for the data; 0, which kills, for a filter that the kernel would refuse. */
+/* Returns the filter's action for the data; 0 (kill) for a filter that the kernel would refuse. */
 static uint32_t carry_out(const struct sock_filter *filter, uint32_t length, const struct seccomp_data *data)
 {
 	uint32_t memory[MEMORY] = {0}, a = 0, x = 0;
@@ -150,7 +150,7 @@ bool runtime_filter_permits(uint64_t program)
 	struct sock_fprog given;
 	bool permits = true;
 
-	/* One that cannot be read is the kernel's to refuse. */
+	/* An unreadable filter is left to the kernel, which refuses the filter. */
 	if (!runtime_copy(&given, (const void *)program, sizeof(given)) || given.len > LENGTH_MAX)
 		return true;
 	runtime_lock(&lock);

@@ -68,7 +68,7 @@ static void read_prefixes(struct runtime_reader *reader, struct instruction *out
 				reader->rex_r = byte & 4;
 				reader->rex_x = byte & 2;
 				reader->rex_b = byte & 1;
-				/* A REX at offset 0 is told from none by rex_at of the opcode's. */
+				/* 0x80 marks a REX prefix at offset 0, since rex_at 0 means no prefix. */
 				if (!out->rex_at)
 					out->rex_at = 0x80;
 				return;
@@ -217,7 +217,7 @@ bool runtime_instruction_decode(const uint8_t *code, size_t size, struct instruc
 	}
 	if (reader.short_of_bytes && !out->length)
 		out->length = 1;
-	/* A vector index: X (and V') are its own; it names no general register. */
+	/* X and V' extend the vector index, which is no general register. */
 	if (out->vector_index)
 		out->index = NO_REGISTER;
 	return !reader.short_of_bytes;

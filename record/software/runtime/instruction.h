@@ -11,7 +11,7 @@
 
 /* How an instruction ends a block, or how the translator has to treat it. */
 enum instruction_kind {
-	INSTRUCTION_PLAIN = 0,     /* copied; control goes on behind it */
+	INSTRUCTION_PLAIN = 0,     /* copied; falls through */
 	INSTRUCTION_CONDITION,     /* jcc */
 	INSTRUCTION_LOOP,          /* loop, loope, loopne, jrcxz: conditional without flags of its own */
 	INSTRUCTION_JUMP,          /* direct near jump */
@@ -25,17 +25,17 @@ enum instruction_kind {
 	INSTRUCTION_FAR,       /* far jump, call or return, iret */
 	INSTRUCTION_XBEGIN,    /* begins a transaction: always aborted */
 	INSTRUCTION_GS_BASE,   /* rdgsbase, wrgsbase */
-	INSTRUCTION_UNDEFINED, /* no instruction, or one that user mode cannot execute */
+	INSTRUCTION_UNDEFINED, /* no instruction, or not executable in user mode */
 };
 
-/* What an instruction does to the status flags CF, PF, AF, ZF, SF and OF. */
+/* Effect of an instruction on the status flags CF, PF, AF, ZF, SF and OF. */
 enum instruction_flags {
-	INSTRUCTION_FLAGS_KEPT,  /* neither reads nor writes any */
-	INSTRUCTION_FLAGS_DEAD,  /* writes all of them and reads none */
+	INSTRUCTION_FLAGS_KEPT,  /* reads and writes no flag */
+	INSTRUCTION_FLAGS_DEAD,  /* writes all flags and reads no flag */
 	INSTRUCTION_FLAGS_OTHER, /* anything else */
 };
 
-/* Offsets are in bytes from the instruction's start; 0 means that there is no such field. */
+/* A decoded instruction. Offsets are in bytes from the instruction's start; 0 means a missing field. */
 struct instruction {
 	uint8_t length;
 	uint8_t kind;  /* enum instruction_kind */
@@ -60,10 +60,10 @@ struct instruction {
 	bool rip_relative;  /* memory operand relative to the next instruction */
 	bool writes_memory; /* may write the memory operand or, as a string instruction, memory */
 	bool vector_index;  /* the SIB index is a vector register */
-	/* Which fields name a general register that is R8 to R15 or, without extension, the lower eight. */
+	/* Fields that name a general register: R8 to R15 or, without extension, the lower eight. */
 	bool reg_general, rm_general, vvvv_general, opcode_general;
-	uint8_t reg, rm, base, index, vvvv; /* numbers 0 to 15; base, index: 0xff without */
-	int64_t target;                     /* of a direct branch, relative to the next instruction */
+	uint8_t reg, rm, base, index, vvvv; /* register numbers 0 to 15; base and index: 0xff if missing */
+	int64_t target;                     /* target of a direct branch, relative to the next instruction */
 };
 
 /*
@@ -73,7 +73,7 @@ struct instruction {
  */
 bool runtime_instruction_decode(const uint8_t *code, size_t size, struct instruction *out);
 
-/* Whether the instruction names the general register `number` (8 to 15) in any field. */
+/* Returns whether any field names the general register `number` (8 to 15). */
 bool runtime_instruction_names(const struct instruction *instruction, unsigned number);
 
 #endif

@@ -165,7 +165,7 @@ static uint8_t map0_kind(const struct instruction *out)
 	case 0xf1:
 		return INSTRUCTION_TRAP;
 	case 0xcd:
-		return INSTRUCTION_TRAP; /* int 0x80 is told apart by its immediate */
+		return INSTRUCTION_TRAP; /* int 0x80 is recognised by the immediate */
 	case 0xc7:
 		return out->modrm == 0xf8 ? INSTRUCTION_XBEGIN : INSTRUCTION_PLAIN;
 	case 0xff:

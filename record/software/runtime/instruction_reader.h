@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the parts of the instruction decoder share: the bytes that are read, and one function for each kind of opcode. */
+/* Shared by the parts of the instruction decoder: the reader of bytes, and a function per kind of opcode. */
 #ifndef RECORD_SOFTWARE_RUNTIME_INSTRUCTION_READER_H
 #define RECORD_SOFTWARE_RUNTIME_INSTRUCTION_READER_H
 
@@ -30,25 +30,25 @@ struct runtime_reader {
 	bool evex;
 };
 
-/* The next byte; 0 if there is none, which the reader notes. */
+/* Returns the next byte. At the end of the bytes, sets short_of_bytes and returns 0. */
 uint8_t runtime_reader_byte(struct runtime_reader *reader);
 /* Reads ModRM, SIB and displacement. */
 void runtime_reader_modrm(struct runtime_reader *reader, struct instruction *out);
 void runtime_reader_immediate(struct runtime_reader *reader, struct instruction *out, enum runtime_immediate form);
 
-/* Each reads what is behind the opcode and completes the instruction. */
+/* Read the bytes behind the opcode and complete the instruction. */
 void runtime_reader_one_byte(struct runtime_reader *reader, struct instruction *out);
 void runtime_reader_two_byte(struct runtime_reader *reader, struct instruction *out);
 void runtime_reader_three_byte(struct runtime_reader *reader, struct instruction *out);
-/* Each reads what is behind the prefix's first byte. */
+/* Read the bytes behind the first byte of the prefix. */
 void runtime_reader_vex2(struct runtime_reader *reader, struct instruction *out);
 void runtime_reader_vex3(struct runtime_reader *reader, struct instruction *out);
 void runtime_reader_evex(struct runtime_reader *reader, struct instruction *out);
 void runtime_reader_xop(struct runtime_reader *reader, struct instruction *out);
 
-/* The immediate of an opcode behind 0F, which VEX has, too. */
+/* Returns the immediate form of an opcode behind 0F; VEX uses the same. */
 enum runtime_immediate runtime_two_byte_immediate(uint8_t op);
-/* Which operands of an opcode behind 0F3A are general registers. */
+/* Sets the operands of an opcode behind 0F3A that are general registers. */
 void runtime_three_byte_registers(struct instruction *out);
 
 #endif

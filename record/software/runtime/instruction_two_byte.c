@@ -117,7 +117,7 @@ static uint8_t map1_kind(const struct runtime_reader *reader, const struct instr
 	return INSTRUCTION_PLAIN;
 }
 
-/* Which of the operands of 0F opcodes are general registers. prefix: 0, 66, F3, F2. */
+/* Sets the operands of a 0F opcode that are general registers. prefix: 0, 66, F3, F2. */
 static void map1_registers(struct instruction *out, uint8_t prefix)
 {
 	const uint8_t op = out->opcode;
@@ -149,7 +149,7 @@ static void map1_registers(struct instruction *out, uint8_t prefix)
 		out->rm_general = true;
 		if (op == 0xae)
 			out->rm_general = prefix != 0;
-		/* Only smsw and lmsw name a register there. */
+		/* Of 0F 01, only smsw and lmsw name a register. */
 		if (op == 0x01)
 			out->rm_general = (out->modrm >> 3 & 5) == 4;
 		break;

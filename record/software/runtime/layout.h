@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Offsets from the %gs base that assembly and translated code use; thread.h checks them. */
+/* Offsets from the %gs base for assembly and translated code; threads.c checks them with static assertions. */
 #ifndef RECORD_SOFTWARE_RUNTIME_LAYOUT_H
 #define RECORD_SOFTWARE_RUNTIME_LAYOUT_H
 
-/* struct runtime_thread begins so far behind the thread's slot, which is the %gs base. */
+/* offset of struct runtime_thread from the thread's slot, which is the %gs base */
 #define RUNTIME_THREAD_AT 4096
 
 #define RUNTIME_REGS (RUNTIME_THREAD_AT + 0) /* 16 registers by their numbers */
@@ -40,21 +40,21 @@
 
 /* Entries of the table of translated targets. */
 #define RUNTIME_TABLE_SIZE 0x40000
-/* An address's place in the table: its lower half, exclusive or the same shifted right by so many bits, modulo the table's size. */
+/* The table index of an address is (low half ^ low half >> RUNTIME_TABLE_SHIFT) modulo the table's size. */
 #define RUNTIME_TABLE_SHIFT 12
 
-/* Why the runtime was entered: struct runtime_thread's reason. */
-#define RUNTIME_REASON_LINK 1        /* a direct branch whose target is not linked yet: exit */
-#define RUNTIME_REASON_CHECK 2       /* TNT bits are to be written, or there is something else to do, at pc */
-#define RUNTIME_REASON_LOOKUP 3      /* an indirect branch to pc, whose packets are written */
-#define RUNTIME_REASON_INDIRECT 4    /* the same, and they are not */
-#define RUNTIME_REASON_RETURN_MISS 5 /* a return to pc that is not on top of the return stack */
-#define RUNTIME_REASON_SYSCALL 6     /* a system call; pc is behind it */
-#define RUNTIME_REASON_OTHER 7       /* the instruction at pc is to be emulated */
+/* Reasons to enter the runtime: runtime_thread.reason. */
+#define RUNTIME_REASON_LINK 1        /* a direct branch by an unlinked exit; thread->exit has the number */
+#define RUNTIME_REASON_CHECK 2       /* TNT bits must be written, or other work is due, at pc */
+#define RUNTIME_REASON_LOOKUP 3      /* an indirect branch to pc; packets are written */
+#define RUNTIME_REASON_INDIRECT 4    /* an indirect branch to pc; packets are not written */
+#define RUNTIME_REASON_RETURN_MISS 5 /* a return to pc, and the top of the return stack differs */
+#define RUNTIME_REASON_SYSCALL 6     /* a system call; pc is the next instruction */
+#define RUNTIME_REASON_OTHER 7       /* the instruction at pc must be emulated */
 #define RUNTIME_REASON_FAULT 8       /* a signal handler put the program's state here */
 #define RUNTIME_REASON_START 9       /* a thread begins at pc */
 
-/* Result of a system call of the program's that the recorder has ended: see struct channel_kick. */
+/* Result of a program's system call that the recorder has ended: see struct channel_kick. */
 #define RUNTIME_KICKED -8192
 
 #endif

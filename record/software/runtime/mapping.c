@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Executable memory over time: what is mapped, what is found, and code no file has. */
+/* Executable memory over time: mappings of the program, mappings found late, and code without a file. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,8 @@ static uint64_t page_up(uint64_t value)
 }
 
 /*
- * Begins a new version of the address space: later than every segment that was begun in the old
- * one, and every thread begins a new segment at its next block.
+ * Begins a new version of the address space. Its time is after all segments of the old version, and every thread begins
+ * a segment at its next block.
  */
 static void begin_change(struct runtime_thread *thread)
 {
@@ -45,8 +45,7 @@ static void send_code(struct runtime_thread *thread, uint64_t address, const uin
 	runtime_send(thread, &message.header, sizeof(message), bytes, size);
 }
 
-/* Code that was sent before the memory became executable again has not been translated again: sends
- * it again. */
+/* Sends code again that was sent before the memory became executable again and has not been translated since. */
 static void send_known(struct runtime_thread *thread, uint64_t base, uint64_t end)
 {
 	for (uint64_t address = base; address < end; address += CHANNEL_PAGE) {
@@ -63,8 +62,7 @@ static void send_known(struct runtime_thread *thread, uint64_t base, uint64_t en
 	}
 }
 
-/* Announces an image in the current epoch and learns whether its bytes must be sent as they are
- * executed. */
+/* Announces an image in the current epoch. The recorder answers whether the bytes must be sent when executed. */
 static void send_image(struct runtime_thread *thread, struct channel_image *image)
 {
 	struct channel_message_image message = {
@@ -84,7 +82,7 @@ static void send_image(struct runtime_thread *thread, struct channel_image *imag
 	uint32_t must_send = CHANNEL_IMAGE_ANONYMOUS | CHANNEL_IMAGE_DELETED | CHANNEL_IMAGE_WRITABLE;
 
 	image->have = false;
-	/* With --stop-at the answer says that the functions of the file are known. */
+	/* With --stop-at the recorder answers once the functions of the file are known. */
 	if (image->flags & must_send && runtime.config.stops && image->path)
 		runtime_request(thread, &message.header, sizeof(message), image->path, message.path_length);
 	else if (image->flags & must_send)
@@ -162,7 +160,7 @@ static void remove_range(struct runtime_thread *thread, uint64_t base, uint64_t 
 	send_unmap(thread, base, end);
 }
 
-/* What /proc/self/maps says of the memory at base, cut to [base, end). */
+/* Makes an image of the mapping at base in /proc/self/maps, cut to [base, end). */
 static bool image_from_maps(uint64_t base, uint64_t end, struct runtime_map *entry, struct channel_image *image)
 {
 	if (!runtime_maps_find(base, entry))
@@ -180,8 +178,10 @@ static bool image_from_maps(uint64_t base, uint64_t end, struct runtime_map *ent
 	return true;
 }
 
-/* Code is executed where no image is known: takes the whole mapping around it, as far as no other
- * image is. */
+/*
+ * Finds the image of executed code outside of all known images: takes the surrounding mapping up to the neighbouring
+ * images.
+ */
 static struct channel_image *find_image(struct runtime_thread *thread, uint64_t address)
 {
 	size_t index = channel_space_index(&runtime.space, address);
@@ -190,7 +190,7 @@ static struct channel_image *find_image(struct runtime_thread *thread, uint64_t 
 	uint64_t page = address & ~(CHANNEL_PAGE - 1);
 
 	if (index < runtime.space.count && runtime.space.images[index].base <= address) {
-		/* Known, but not as executable. Take the page as it is. */
+		/* Known as non-executable memory: makes the page executable. */
 		channel_space_split(&runtime.space, page);
 		channel_space_split(&runtime.space, page + CHANNEL_PAGE);
 
@@ -224,7 +224,7 @@ static void learn(struct runtime_thread *thread, uint64_t address, const uint8_t
 	case CHANNEL_LEARNED_NOTHING:
 		break;
 	case CHANNEL_LEARNED_CHANGE:
-		/* A block of other bytes might be found right again later, and the recorder would not know. */
+		/* Otherwise a block of other bytes could be found later without a report to the recorder. */
 		runtime_cache_forget(address, address + size);
 		begin_change(thread);
 		send_code(thread, address, bytes, size);
@@ -321,7 +321,7 @@ static void on_mmap(struct runtime_thread *thread, const uint64_t *args, uint64_
 	runtime_mapping_add(thread, &image);
 }
 
-/* The memory and what is known of it move; what it holds is looked at again. */
+/* Moves images along with the memory, and has their bytes checked again. */
 static void on_mremap(struct runtime_thread *thread, const uint64_t *args, uint64_t base)
 {
 	uint64_t old = args[0], old_end = old + page_up(args[1]), size = page_up(args[2]);
@@ -348,7 +348,7 @@ static void on_mremap(struct runtime_thread *thread, const uint64_t *args, uint6
 	runtime_mapping_add(thread, &moved);
 }
 
-/* [base, end) lies in one image, or in none, and is executable from now on. */
+/* Marks [base, end), which lies in one image or in no image, as executable. */
 static void make_executable(struct runtime_thread *thread, uint64_t base, uint64_t end, uint32_t protection)
 {
 	struct channel_image *image = channel_space_find(&runtime.space, base);
@@ -358,7 +358,7 @@ static void make_executable(struct runtime_thread *thread, uint64_t base, uint64
 	if (!image) {
 		while (base < end && image_from_maps(base, end, &entry, &found)) {
 			found.protection = protection;
-			/* What happened to it before is not known. */
+			/* The history of the mapping is unknown. */
 			found.flags |= CHANNEL_IMAGE_WRITABLE;
 			runtime_mapping_add(thread, &found);
 			base = found.end;
@@ -372,7 +372,7 @@ static void make_executable(struct runtime_thread *thread, uint64_t base, uint64
 	if (protection & PROT_WRITE)
 		image->have = false;
 	send_protect(thread, image);
-	/* The mapping has stayed what it was; only its bytes may have changed meanwhile. */
+	/* Mapping unchanged; the bytes may have changed meanwhile. */
 	if (!image->executable)
 		send_known(thread, image->base, image->end);
 	image->executable = true;

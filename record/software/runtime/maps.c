@@ -12,7 +12,7 @@
 #define GAP_MARGIN 0x10000ull
 #define ADDRESSES_END 0x7ffffffff000ull
 
-/* Of one line. */
+/* Cursor in one line. */
 struct line {
 	const char *at;
 };
@@ -39,7 +39,7 @@ static bool parse(const char *text, struct runtime_map *map)
 	uint64_t major_number, minor_number;
 	size_t length = 0;
 
-	/* Not all of its path, once a line. */
+	/* The path is not cleared, as this runs for each line. */
 	map->deleted = false;
 	map->base = number(&line, 16);
 	if (*line.at++ != '-')
@@ -77,7 +77,10 @@ static bool parse(const char *text, struct runtime_map *map)
 	return true;
 }
 
-/* Some file systems show another device number there than stat does; a path may lead to another file by now. */
+/*
+ * Corrects the device by stat, as some file systems show another device in maps. If the path now leads to another
+ * inode, marks the file as deleted.
+ */
 static void check_file(struct runtime_map *map)
 {
 	struct stat status;
@@ -90,7 +93,7 @@ static void check_file(struct runtime_map *map)
 		map->device = status.st_dev;
 }
 
-/* Calls use for each mapping, by ascending addresses, until it answers true. */
+/* Calls `use` for each mapping in ascending order until `use` returns true. */
 static bool find_map(struct runtime_map *map, bool (*use)(void *, const struct runtime_map *), void *context)
 {
 	char buffer[BUFFER];
@@ -154,7 +157,7 @@ bool runtime_maps_next_executable(uint64_t address, struct runtime_map *map)
 /* ---- free memory ---- */
 
 struct gap {
-	uint64_t low, high, size; /* what is looked for */
+	uint64_t low, high, size; /* wanted range and size */
 	uint64_t at;              /* the end of the last mapping */
 	uint64_t best, best_size;
 };
@@ -167,7 +170,9 @@ static void look_at(struct gap *gap, uint64_t from, uint64_t to)
 	if (high <= low || high - low < gap->size + 2 * GAP_MARGIN || high - low <= gap->best_size)
 		return;
 	gap->best_size = high - low;
-	/* Far from the gap's ends: the kernel takes memory from the upper one, and a heap grows from the lower one. */
+	/*
+	 * Far from both ends of the gap: the kernel allocates from the upper end, and a heap grows from the lower end.
+	 */
 	if (high < to)
 		gap->best = high - gap->size;
 	else if (from < gap->low)
@@ -181,7 +186,7 @@ static bool look_before(void *context, const struct runtime_map *map)
 {
 	struct gap *gap = context;
 
-	/* The stack's room belongs to none. */
+	/* The stack's reserved range belongs to no gap. */
 	look_at(gap, gap->at,
 		map->base < runtime.stack_low || gap->at >= runtime.stack_end ? map->base : runtime.stack_low);
 	gap->at = map->end;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The process goes on natively while threads wait in system calls, perhaps for ever. The first thread that leaves makes a tracer,
- * as for execve: the tracer stops these threads, and gives each the state in which the kernel would have interrupted the program's
- * own call. The kernel then makes the call again, or delivers a signal, on the program's stack and in the program's code.
+ * Releases threads that wait in system calls, perhaps for ever, when the process goes on natively. The first thread
+ * that leaves makes a tracer, as for execve. The tracer stops these threads and gives each the state of an interrupted
+ * call of the program. The kernel then restarts the call, or delivers a signal, on the program's stack and in the
+ * program's code.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -28,7 +29,7 @@ struct release {
 	uint32_t go;      /* 1: the tracer may attach; 2: signals have the program's handlers again */
 	uint32_t stopped; /* 1: the threads are stopped */
 	uint32_t count;
-	stack_t altstack; /* of the thread at hand */
+	stack_t altstack; /* of the current thread */
 	struct released {
 		struct runtime_thread *thread;
 		int32_t tid;
@@ -59,7 +60,10 @@ static bool is_waiting(const struct runtime_thread *thread)
 	return __atomic_load_n(&thread->in_syscall, __ATOMIC_SEQ_CST) && !thread->pending;
 }
 
-/* What the program's thread is, in its own code. False: the thread is elsewhere in the runtime, and leaves by itself. */
+/*
+ * Sets the registers of the thread in the program's own code. False: the thread is elsewhere in the runtime and leaves
+ * by itself.
+ */
 static bool native_registers(const struct runtime_thread *thread, struct user_regs_struct *regs)
 {
 	const uint64_t *values = thread->regs;
@@ -67,7 +71,7 @@ static bool native_registers(const struct runtime_thread *thread, struct user_re
 	if (regs->gs_base != (uint64_t)thread->slot || !is_waiting(thread) ||
 	    regs->rip != (uint64_t)runtime_syscall_behind || (int64_t)regs->orig_rax < 0)
 		return false;
-	/* The runtime has put arguments of its own into these. */
+	/* The runtime has replaced arguments of these calls. */
 	if (regs->orig_rax == SYS_setrlimit || regs->orig_rax == SYS_prlimit64)
 		return false;
 	*regs = (struct user_regs_struct){
@@ -102,7 +106,7 @@ static bool native_registers(const struct runtime_thread *thread, struct user_re
 	return true;
 }
 
-/* The kernel's own state of the thread becomes the program's. */
+/* Restores the program's signal stack and struct rseq in the kernel. */
 static void restore_kernel_state(struct release *release, const struct released *released,
 				 const struct user_regs_struct *regs)
 {
@@ -144,7 +148,7 @@ static bool stop(struct release *release, struct released *released)
 	}
 	software_trace(PTRACE_SETSIGMASK, tid, 8, (uint64_t)&all);
 	restore_kernel_state(release, released, &regs);
-	/* To a stop in which the kernel looks at an interrupted call. */
+	/* Continues to a stop at which the kernel handles an interrupted call. */
 	software_trace(PTRACE_INTERRUPT, tid, 0, 0);
 	software_trace(PTRACE_CONT, tid, 0, 0);
 	return software_tracee_stop(tid, STOP_TIME) == 1;
@@ -208,7 +212,7 @@ struct release *runtime_release_stop(struct runtime_thread *self)
 	}
 	RUNTIME_CALL(SYS_prctl, PR_SET_PTRACER, pid);
 	tell(&release->go, 1);
-	/* A filter of the program's may have killed the tracer. */
+	/* A seccomp filter of the program may have killed the tracer. */
 	while (!__atomic_load_n(&release->stopped, __ATOMIC_SEQ_CST)) {
 		const struct timespec timeout = {0, LOOK_NS};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The way to the recorder: messages, waiting for room, noticing that nobody listens. */
+/* Communication with the recorder: messages, waiting for room, detecting the recorder's death. */
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -12,11 +12,11 @@
 #include "record/software/runtime/encoder.h"
 #include "record/software/runtime/runtime.h"
 
-/* How long a thread sleeps before it looks whether the recorder is still there. */
+/* time a thread sleeps between checks of the recorder */
 #define LIVENESS_NS 100000000l
-/* How often it does so when the recorder has said to stop but takes nothing any more. */
+/* number of such sleeps after which a stopping recorder counts as stuck */
 #define STOPPING_WAITS_MAX 50
-/* How long the recorder may take to look at an image's file. */
+/* time limit for the recorder to read an image's file */
 #define REPLY_SECONDS 30
 
 /* Returns whether LIVENESS_NS have passed. */
@@ -52,13 +52,13 @@ void runtime_stop(void)
 }
 
 /*
- * A recorder that has said to stop still takes what is in the rings, unless it has come to be
- * stuck; a dead one takes nothing.
+ * Waits for room. A recorder that has announced the stop still drains the rings, unless it is stuck; a dead recorder
+ * does not.
  */
 static bool wait_for_consumer(struct channel_slot *slot, bool (*has_room)(const struct channel_slot *, uint64_t),
 			      uint64_t needed)
 {
-	/* Each drain of another slot wakes the thread, too: the time counts, not how often the thread is woken. */
+	/* Drains of other slots wake the thread, too. So the waiting time counts, not the number of wake-ups. */
 	for (unsigned waits = 0; !has_room(slot, needed);) {
 		bool stopping = __atomic_load_n(&runtime.header->stop, __ATOMIC_RELAXED);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The runtime of the software source: it lives in each traced process, copies the program's code into a cache with only its
- * control transfers rewritten, and writes Intel PT packets. Freestanding: no libc, general registers only.
+ * The runtime of the software source. The runtime lives in each traced process, copies the program's code into a cache
+ * with only the control transfers rewritten, and writes Intel PT packets. Freestanding: no libc, general registers
+ * only.
  */
 #ifndef RECORD_SOFTWARE_RUNTIME_RUNTIME_H
 #define RECORD_SOFTWARE_RUNTIME_RUNTIME_H
@@ -21,61 +22,62 @@
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
 
-/* A signal that was caught and is yet to be delivered to the program. */
+/* A caught signal, not yet delivered to the program. */
 struct runtime_pending_signal {
 	siginfo_t info;
-	bool synchronous;                    /* the instruction at the thread's pc caused it */
-	bool trapped;                        /* it retired: int3 */
-	uint64_t error, trap, cr2, segments; /* of the kernel's frame */
+	bool synchronous;                    /* caused by the instruction at the thread's pc */
+	bool trapped;                        /* the instruction retired: int3 */
+	uint64_t error, trap, cr2, segments; /* values in the kernel's signal frame */
 };
 
-/* A return address of the return stack of return compression, and its translation. */
+/* An entry of the return stack for return compression: return address and translation. */
 struct runtime_return {
-	uint64_t negated; /* the address, negated; 1: none */
+	uint64_t negated; /* negated return address; 1: empty entry */
 	uint64_t code;
 };
 
-/* What a traced thread has beside its slot. It stands at RUNTIME_THREAD_AT of the slot; %gs points to the slot. */
+/* Data of a traced thread, at RUNTIME_THREAD_AT of the thread's slot. %gs points to the slot. */
 struct runtime_thread {
-	uint64_t regs[16]; /* the program's; 15 always, the others while the runtime works */
+	uint64_t regs[16]; /* program's registers; R15 always, the other registers while the runtime works */
 	uint64_t flags;
 	uint64_t pc;
-	uint64_t tnt;    /* pending TNT bits below a stop bit */
-	uint64_t limit;  /* TNT words from here on enter the runtime at a block's head; 0: always */
-	uint64_t target; /* where to go on in the cache */
-	uint64_t exit;   /* number of the exit that is not linked */
+	uint64_t tnt; /* pending TNT bits below a stop bit */
+	/* a TNT word of at least this value enters the runtime at a block's head; 0: every word does */
+	uint64_t limit;
+	uint64_t target; /* address in the cache at which the thread continues */
+	uint64_t exit;   /* number of the unlinked exit */
 	uint64_t reason; /* RUNTIME_REASON_ */
 	uint64_t return_index;
 	uint64_t scratch[4];
 	uint64_t stack;       /* top of the runtime's stack */
-	const void **table;   /* of translated targets of indirect branches, by their addresses */
-	const void *entry[7]; /* RUNTIME_TO_ */
+	const void **table;   /* hash table: translations of indirect branch targets */
+	const void *entry[7]; /* entry points RUNTIME_TO_* */
 	uint64_t in_syscall;
-	uint64_t pending; /* signals caught */
+	uint64_t pending; /* number of caught signals */
 	struct runtime_thread *self;
 	struct channel_slot *slot;
 	struct runtime_pending_signal *signals; /* RUNTIME_PENDING_MAX */
 	uint64_t mask;                          /* the program's blocked signals while `pending` is not 0 */
 	uint32_t pid, tid, process;
-	uint32_t own_tid; /* as the thread's own pid namespace counts */
+	uint32_t own_tid; /* id in the thread's own pid namespace */
 	bool exec_announced;
 	bool lost_alignment; /* the program's AC flag was cleared for an access of the runtime's */
 	uint64_t altstack, altstack_size;
 	uint32_t altstack_flags;
 	uint32_t named_tid;
 	int name_fd;
-	struct runtime_thread *next; /* of all of the process */
+	struct runtime_thread *next; /* next thread of the process */
 	uint64_t birth_time;
 	uint32_t creator_tid;
-	uint64_t time_seen, time_looked; /* the clock when it was last read, and when the limit was set */
+	uint64_t time_seen, time_looked; /* clock at the last reading, and at the last setting of the limit */
 	uint32_t time_bytes;
-	bool enabled;  /* packets are, as the processor's are while it is in user mode */
-	bool let_go;   /* a child of vfork goes on natively, its parent does not */
-	bool is_dummy; /* no slot was free: what it writes goes nowhere */
-	/* Of a thread that was attached to. */
-	uint32_t restart; /* enum runtime_restart: the system call at pc was interrupted, and is yet to be made again */
-	uint64_t
-		rseq; /* the program's struct rseq, which the kernel knows again when the thread goes on natively; 0: none */
+	bool enabled;  /* packets are enabled, as the processor enables them in user mode */
+	bool let_go;   /* a vfork child runs natively while its parent is traced */
+	bool is_dummy; /* no slot was free: packets are discarded */
+	/* Members of a thread that existed when the recorder attached. */
+	uint32_t restart; /* enum runtime_restart: how to restart the interrupted system call at pc */
+	/* program's struct rseq, registered again with the kernel when the thread leaves the cache; 0: none */
+	uint64_t rseq;
 	uint32_t rseq_size, rseq_signature;
 };
 
@@ -91,7 +93,7 @@ struct runtime_lock {
 	uint32_t word; /* 0 free, 1 taken, 2 taken and wanted */
 };
 
-/* One process's state: the runtime's only global. */
+/* State of the process: the only global variable of the runtime. */
 struct runtime_process {
 	struct channel_config config;
 	struct channel_header *header;
@@ -99,11 +101,11 @@ struct runtime_process {
 	uint32_t pid;
 	uint32_t process;
 	bool stopped;
-	bool announcing;  /* images are from before the attachment, and are reported as rundown */
-	bool stops_known; /* a function at which the process goes on natively may be in memory */
-	bool let_go;      /* the process goes on natively, for a reason of its own */
-	bool ending;      /* the process ends, or becomes another program: threads complete their packets and wait */
-	uint64_t image, image_size; /* of the runtime itself */
+	bool announcing;  /* images predate the attachment and are reported as rundown */
+	bool stops_known; /* code of a --stop-at function may be in memory */
+	bool let_go;      /* the process goes on natively for a reason other than the recorder's stop */
+	bool ending;      /* the process ends or executes another program: threads complete their packets and wait */
+	uint64_t image, image_size; /* address and size of the runtime's own code and data */
 	char program[CHANNEL_PATH_SIZE];
 
 	/* Guards all below. */
@@ -115,20 +117,21 @@ struct runtime_process {
 	struct runtime_thread *threads;
 	struct runtime_lock threads_lock;
 	struct runtime_sigaction actions[RUNTIME_SIGNALS];
-	bool releasing;       /* a thread has left the cache for good */
-	uint8_t fp_words[48]; /* since the first signal, what the kernel says of a signal frame's xsave area */
-	bool native;          /* the program's own signal handlers are set again: all threads leave the cache */
+	bool releasing; /* a thread has left the cache permanently */
+	/* description of the xsave area in a signal frame of the kernel; set by the first signal */
+	uint8_t fp_words[48];
+	bool native; /* the program's own signal handlers are set again: all threads leave the cache */
 	uint64_t runtime_areas[512][2]; /* memory of the runtime: first and last address + 1 */
 	unsigned area_count;
 	struct runtime_lock areas_lock;
-	uint64_t stack_low, stack_end; /* where the stack of the program's first thread is, and may grow */
+	uint64_t stack_low, stack_end; /* address range of the first thread's stack, with room to grow */
 };
 
 extern struct runtime_process runtime;
 
 /* ---- filter.c ---- */
 
-/* Whether a seccomp filter, as seccomp(2) gets it, permits what the runtime calls. */
+/* Returns whether a seccomp filter, in the form of seccomp(2), permits the runtime's system calls. */
 bool runtime_filter_permits(uint64_t program);
 
 /* ---- enter.S ---- */
@@ -158,24 +161,26 @@ static inline struct runtime_thread *runtime_thread_of(struct channel_slot *slot
 	return (struct runtime_thread *)(void *)((uint8_t *)slot + RUNTIME_THREAD_AT);
 }
 
-/* ---- support.c: what there would be of a libc ---- */
+/* ---- support.c: replacement of a libc ---- */
 
 void runtime_lock(struct runtime_lock *lock);
 void runtime_unlock(struct runtime_lock *lock);
-/* Memory of the runtime's own, zeroed, never given back; NULL if the kernel has none.
- * near: an address to be within 2 GiB of, or 0; anywhere: take other memory if there is none near. */
+/*
+ * Maps zeroed memory of the runtime, which is never unmapped. NULL: no memory.
+ * near: address within 2 GiB of the memory, or 0. anywhere: other memory is acceptable if no near memory is free.
+ */
 void *runtime_map(size_t size, int protection, uint64_t near, bool anywhere);
 void runtime_add_area(uint64_t base, uint64_t end);
 bool runtime_is_own(uint64_t base, uint64_t end);
-/* Bytes of address space that the runtime takes, with some to spare. */
+/* Returns the bytes of address space that the runtime uses, plus a reserve. */
 uint64_t runtime_own_size(void);
-/* Appends text, a decimal and a hexadecimal number; *at stays below size. */
+/* Append text, or a number in base 10 or 16. *at stays below size. */
 void runtime_put(char *out, size_t size, size_t *at, const char *text);
 void runtime_put_number(char *out, size_t size, size_t *at, uint64_t number, unsigned base);
 int64_t runtime_read_file(const char *path, char *out, size_t size);
 uint64_t runtime_monotonic(void);
 void runtime_clock_start(uint64_t vdso);
-/* The program takes this memory away: the vdso may be in it. */
+/* The program unmaps or replaces this memory: stops using the vdso if the vdso is in the range. */
 void runtime_clock_unmapped(uint64_t base, uint64_t end);
 void runtime_debug(const char *text, uint64_t a, uint64_t b);
 
@@ -185,7 +190,7 @@ bool runtime_send(struct runtime_thread *thread, struct channel_message *message
 		  size_t tail_size);
 uint32_t runtime_request(struct runtime_thread *thread, struct channel_message *message, size_t size, const void *tail,
 			 size_t tail_size);
-/* A warning, and a note. number: if not 0, an address behind the text. */
+/* Send a warning (note) or a text of a severity (say). number: address appended to the text; 0: none. */
 void runtime_note(struct runtime_thread *thread, const char *text, uint64_t number);
 void runtime_say(struct runtime_thread *thread, uint32_t severity, const char *text, uint64_t number);
 void runtime_ring_doorbell(void);
@@ -212,23 +217,23 @@ _Noreturn void runtime_do_exit(struct runtime_thread *thread, int64_t number);
 
 /* ---- cpu.c: virtual CPUs, where the recorder asks for them; else these do nothing ---- */
 
-/* Waits for a CPU. Without any lock. */
+/* Waits for a virtual CPU. The caller holds no lock. */
 void runtime_cpu_take(struct runtime_thread *thread);
-/* Packets are disabled by now. */
+/* Gives up the thread's CPU. Packets are disabled. */
 void runtime_cpu_give(struct runtime_thread *thread);
 bool runtime_cpu_is_wanted(const struct runtime_thread *thread);
-/* Gives it to one that waits, and takes it, or another, again. */
+/* Gives the CPU to a waiting thread, and waits for a CPU again. */
 void runtime_cpu_yield(struct runtime_thread *thread);
 
 /* ---- mapping.c, with runtime.lock held, but for the last two ---- */
 
 void runtime_mapping_begin(struct runtime_thread *thread);
 void runtime_mapping_add(struct runtime_thread *thread, struct channel_image *image);
-/* Code at [start, start + size) is translated from these bytes. *writable: it may be written to. *shared: through another mapping, too */
+/* Reports that code at [start, start + size) is translated from these bytes, if the recorder needs the bytes. */
 void runtime_mapping_translated(struct runtime_thread *thread, uint64_t start, const uint8_t *bytes, size_t size);
-/* Whether a function of --stop-at begins at pc. */
+/* Returns whether a function of --stop-at begins at pc. */
 bool runtime_mapping_is_stop(uint64_t pc);
-/* The bytes of [base, end) may have changed without a change of protection. Takes the lock. */
+/* The program may have changed the bytes of [base, end) without a change of protection. Takes runtime.lock. */
 void runtime_mapping_written(struct runtime_thread *thread, uint64_t base, uint64_t end);
 void runtime_mapping_syscall(struct runtime_thread *thread, int64_t number, const uint64_t args[6], int64_t result);
 
@@ -238,88 +243,102 @@ struct runtime_map {
 	char path[CHANNEL_PATH_SIZE];
 };
 bool runtime_maps_find(uint64_t address, struct runtime_map *map);
-/* The first executable mapping that ends behind the address. */
+/* Finds the first executable mapping that ends above the address. */
 bool runtime_maps_next_executable(uint64_t address, struct runtime_map *map);
-/* Where in [low, high) the most memory is free, and at least size is, beside the stack; 0: nowhere. With runtime.lock held. */
+/*
+ * Returns an address in the largest free gap of [low, high) with at least `size` bytes, outside of the stack; 0: no
+ * such gap. The caller holds runtime.lock.
+ */
 uint64_t runtime_maps_gap(uint64_t low, uint64_t high, uint64_t size);
 
 /* ---- uprobe.c, with runtime.lock held ---- */
 
-/* Replaces the breakpoints of uprobes in a block's bytes, which were read at pc, by the bytes of the file. */
+/* Replaces breakpoints of uprobes in a block's bytes, read at pc, by the bytes of the file. */
 void runtime_uprobe_replace(struct runtime_thread *thread, uint64_t pc, uint8_t *bytes, size_t size);
 
 /* ---- start.c ---- */
 
 void runtime_relocate(uint64_t base);
-/* Maps the arena by its descriptor, and notes where the runtime's image is. */
+/* Maps the arena by its descriptor, and notes the address range of the runtime's image. */
 bool runtime_map_arena(int64_t arena, uint64_t image, uint64_t image_size);
-/* The vdso reads the time stamp counter, which a process may have forbidden to itself and its children. */
+/*
+ * Returns whether the time stamp counter, which the vdso reads, is permitted: prctl(PR_SET_TSC) can forbid the counter.
+ */
 bool runtime_may_read_counter(void);
-/* The kernel leaves room for a stack, which rsp points into, of the size that the limit has when the program begins. */
+/*
+ * Determines the address range of the stack that rsp points into. The kernel reserves as much as the stack limit at the
+ * start of the program.
+ */
 void runtime_find_stack(uint64_t rsp);
-/* bytes: the program's strings, as CHANNEL_MSG_EXEC_BYTES has them; flags: of CHANNEL_MSG_EXEC. */
+/* Reports the program. bytes: strings in the form of CHANNEL_MSG_EXEC_BYTES; flags: of CHANNEL_MSG_EXEC. */
 void runtime_send_program(struct runtime_thread *thread, const uint8_t *bytes, size_t total, uint32_t argc,
 			  uint64_t entry, uint16_t flags);
 
 /* ---- attach.c ---- */
 
-/* The program's call. */
+/* Carries out the program's system call rseq. */
 int64_t runtime_attach_rseq(struct runtime_thread *thread);
-/* The kernel acts on the program's restartable sequences again: the thread goes on natively. */
+/* Registers the program's struct rseq with the kernel again, before the thread goes on natively. */
 void runtime_attach_leave(const struct runtime_thread *thread);
 
 /* ---- serve.c: packets and what goes on between blocks ---- */
 
 void runtime_leave_for_syscall(struct runtime_thread *thread);
 void runtime_enable(struct runtime_thread *thread);
-/* The thread's packets end at pc, which did not retire unless `trapped`. */
+/* Ends the thread's packets at pc. The instruction at pc did not retire unless `trapped`. */
 void runtime_interrupt(struct runtime_thread *thread, bool trapped);
 uint64_t runtime_now(struct runtime_thread *thread);
-/* All threads of the process leave the cache at their next block's head and go on natively. */
+/* Makes all threads of the process leave the cache at their next block and go on natively. */
 void runtime_let_go(struct runtime_thread *thread, const char *why);
 
 /* ---- cache.c ---- */
 
 bool runtime_cache_start(void);
 const void **runtime_cache_table(void);
-/* A page for the code with which a thread leaves the cache; NULL: neither memory nor the reserve of the start has a page. */
+/* Returns a page for the code by which a thread leaves the cache; NULL: no memory, and the reserve is used up. */
 uint8_t *runtime_cache_departure(void);
-/* Whether memory was lacking for a translation. The cache grows no more. */
+/* Returns whether a translation failed for lack of memory. The cache then stays as it is. */
 bool runtime_cache_is_full(void);
 bool runtime_cache_is_code(uint64_t code);
 bool runtime_cache_unguard(uint64_t address);
 void runtime_cache_remapped(uint64_t base, uint64_t end);
-/* The translation of pc, made if there is none. NULL if pc cannot be read: the thread has then a pending signal. */
+/* Returns the translation of pc, which is made on demand. NULL: pc is unreadable, or the cache is full. */
 const void *runtime_cache_find(struct runtime_thread *thread, uint64_t pc);
-/* Lets exit `number` lead to code. */
+/* Links exit `number` to code. */
 void runtime_cache_link(uint64_t number, const void *code);
 uint64_t runtime_cache_exit_pc(uint64_t number);
-/* The code at [base, end) has changed, or is not executable any more. */
+/* Forgets blocks in [base, end): the code has changed or is no longer executable. */
 void runtime_cache_forget(uint64_t base, uint64_t end);
-/* The program's state at an address in the cache: pc and what is to be mended. False if it is none. */
+/*
+ * Restores the program's registers and pc at an address in the cache. next: address of the following instruction.
+ * False: the address belongs to no instruction.
+ */
 bool runtime_cache_restore(struct runtime_thread *thread, uint64_t code, uint64_t regs[16], uint64_t *pc,
 			   uint64_t *next);
 bool runtime_cache_restore_check(struct runtime_thread *thread, uint64_t code, uint64_t regs[16], uint64_t *flags,
 				 uint64_t *pc);
-/* A write fault: true if it was due to the cache's protection of translated code, which is lifted. */
+/*
+ * Handles a write fault. True if the cache's protection of translated code caused the fault; the protection is then
+ * lifted.
+ */
 bool runtime_cache_write_fault(struct runtime_thread *thread, uint64_t address);
-/* Lifts the protection of all pages, with runtime.lock held. */
+/* Lifts the protection of all pages. The caller holds runtime.lock. */
 void runtime_cache_unguard_locked(void);
-/* The same of pages of a range, without the lock. */
+/* Lifts the protection of the pages in a range. The caller does not hold runtime.lock. */
 void runtime_cache_unguard_range(uint64_t base, uint64_t end);
-/* Whether any page is protected. */
+/* Returns whether the cache protects any page. */
 bool runtime_cache_has_guards(void);
 bool runtime_cache_is_same_page(uint64_t code, uint64_t address);
 
 /* ---- writes.c: system calls that write code ---- */
 
-/* The call is about to be made: the kernel may write to the memory that it names. */
+/* Lifts the protection of memory that the kernel may write during the call. Called before the system call. */
 void runtime_writes_before(int64_t number, const uint64_t args[6]);
-/* It failed with EFAULT: whether that may be due to the cache's protection, which is lifted then. */
+/* Called after a call failed with EFAULT. Lifts all protection and returns true if the protection may be the cause. */
 bool runtime_writes_failed(void);
-/* It has been made: the program may have written to its own memory by way of a file. */
+/* Called after the call: the program may have written its own memory through a file of /proc. */
 void runtime_writes_after(struct runtime_thread *thread, int64_t number, const uint64_t args[6], int64_t result);
-/* The program has opened a file. */
+/* Called after the program has opened a file. */
 void runtime_writes_opened(uint64_t path);
 
 /* ---- syscalls.c ---- */
@@ -331,7 +350,7 @@ void runtime_do_syscall(struct runtime_thread *thread);
 void runtime_signals_start(struct runtime_thread *thread);
 void runtime_signals_thread(struct runtime_thread *thread);
 void runtime_signals_attached(struct runtime_thread *thread);
-/* Around execve: a new program ignores what this one ignores, also faults. */
+/* Called around execve with true and false: the new program inherits ignored signals, also ignored faults. */
 void runtime_signals_ignored(bool natively);
 void runtime_deliver(struct runtime_thread *thread);
 int64_t runtime_do_sigaction(struct runtime_thread *thread);
@@ -346,24 +365,25 @@ void runtime_queue_fault(struct runtime_thread *thread, int signal, int code, ui
 
 struct release;
 
-/* Stops the process's other threads that wait in system calls, ready to go on natively. NULL: there are none. */
+/* Stops other threads of the process that wait in system calls, ready to go on natively. NULL: no such thread. */
 struct release *runtime_release_stop(struct runtime_thread *self);
-/* Lets them go on: signals have the program's own handlers again. */
+/* Lets the stopped threads go on natively. The program's own signal handlers are installed by now. */
 void runtime_release_go_on(struct release *release);
 
 /* ---- vsyscall.c ---- */
 
 /*
- * Carries out the call of the vsyscall page at pc, and goes on at the caller. Returns false if pc is no entry of the page, or this kernel
- * has no such page. Packets are enabled.
+ * Carries out the vsyscall at pc and continues at the caller. False: pc is no entry of the vsyscall page, or this
+ * kernel has no such page. Packets are enabled.
  */
 bool runtime_call_vsyscall(struct runtime_thread *thread);
 
 /* ---- exec.c ---- */
 
 /*
- * Starts a process that shares the memory, without a signal at its end, as a tracer: the process calls run, which does not return.
- * cleared: the kernel writes 0 there when the process has ended; NULL: nowhere. Returns the pid, or -errno.
+ * Starts a tracer: a process that shares the memory and sends no signal at its end. The process calls `run`, which does
+ * not return.
+ * cleared: word to which the kernel writes 0 at the end of the process, or NULL. Returns the pid, or -errno.
  */
 int64_t runtime_clone_tracer(void (*run)(void *), void *context, uint8_t *stack_end, uint32_t *cleared);
 

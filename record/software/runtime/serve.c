@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is done between blocks: packets that translated code does not write by itself, segments, and leaving the cache. */
+/* Work between blocks: packets that translated code does not write, segments, and leaving the cache. */
 #include <asm/prctl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 #include "record/software/runtime/instruction.h"
 #include "record/software/runtime/runtime.h"
 
-/* TNT words from here on are written: the bits that a block makes at most still fit. */
+/* TNT words of at least this value are written out; below, the bits of one more block still fit. */
 #define TNT_LIMIT (1ull << 47)
 
 uint64_t runtime_now(struct runtime_thread *thread)
@@ -41,8 +41,8 @@ static void clear_returns(struct runtime_thread *thread)
 }
 
 /*
- * Starts a segment. Under the lock the epoch and the time belong together: no change of the address space gets a time between
- * those of two segments that see it differently.
+ * Starts a segment. The lock ties the epoch to the time: a change of the address space never gets a time between two
+ * segments with the same view of the address space.
  */
 static void write_psb(struct runtime_thread *thread, struct runtime_step *step, uint64_t ip)
 {
@@ -69,14 +69,17 @@ static void write_psb(struct runtime_thread *thread, struct runtime_step *step, 
 	clear_returns(thread);
 }
 
-/* Packets of a dummy are dropped, and so are all packets after the recorder's death. A recorder that is ending still drains the ring. */
+/*
+ * Waits for room in the ring, or discards packets of a dummy slot and packets after the recorder's death. A recorder
+ * that is ending still drains the ring.
+ */
 static void wait_for_room(struct runtime_thread *thread)
 {
 	if (thread->is_dummy || !runtime_wait_for_room(thread))
 		thread->slot->pt_tail = thread->slot->pt_head;
 }
 
-/* As at an interrupt: the thread goes on at the same place when it has a CPU again. */
+/* Gives up the CPU as at an interrupt, and continues at the same pc on the next CPU. */
 static void switch_threads(struct runtime_thread *thread)
 {
 	struct runtime_step step = begin(thread);
@@ -95,7 +98,7 @@ static void switch_threads(struct runtime_thread *thread)
 	runtime_encoder_wrap(thread->slot, &runtime.config);
 }
 
-/* What is due before the block at pc, or in the middle of a system call. */
+/* Does the work that is due before the block at pc or during a system call. */
 static void between(struct runtime_thread *thread)
 {
 	struct channel_slot *slot = thread->slot;
@@ -173,7 +176,7 @@ static void indirect(struct runtime_thread *thread)
 
 void runtime_let_go(struct runtime_thread *thread, const char *why)
 {
-	/* A child of vfork shares its parent's memory, and does not decide for the parent. */
+	/* Only the vfork child leaves the cache. The parent, whose memory the child shares, stays. */
 	const bool alone = thread->process != runtime.process;
 
 	if (why && !__atomic_exchange_n(alone ? &thread->let_go : &runtime.let_go, true, __ATOMIC_SEQ_CST)) {
@@ -185,8 +188,9 @@ void runtime_let_go(struct runtime_thread *thread, const char *why)
 }
 
 /*
- * Code of this thread's own, with signals blocked until its last system call: ends the slot, which the runtime's stack is in, and
- * loads the program's registers from constants. A signal is delivered on the program's stack.
+ * Writes code for this thread alone. The code runs with signals blocked until its last system call. It ends the slot,
+ * which contains the runtime's stack, and loads the program's registers from constants. A signal is then delivered on
+ * the program's stack.
  */
 static void write_departure(const struct runtime_thread *thread, uint8_t *page, uint64_t mask)
 {
@@ -246,13 +250,13 @@ static void leave_natively(struct runtime_thread *thread)
 
 /* ---- the runtime's one entry ---- */
 
-/* What stands at pc is not for translated code. */
+/* Handles an instruction at pc that has no translation, or whose bytes have changed. */
 static void emulate(struct runtime_thread *thread)
 {
 	uint8_t bytes[INSTRUCTION_MAX];
 	struct instruction in;
 
-	/* The block compared its bytes, and they had changed; or it has no translation. */
+	/* The byte check of the block failed, or the instruction has no translation. */
 	runtime_lock(&runtime.lock);
 	runtime_cache_forget(thread->pc, thread->pc + 1);
 	runtime_unlock(&runtime.lock);
@@ -281,7 +285,7 @@ static void emulate(struct runtime_thread *thread)
 	}
 }
 
-/* Another thread ends the process, or executes another program; unless that fails, this one is not to execute any more. */
+/* Waits while another thread ends the process or executes another program. Returns if that fails. */
 static void wait_for_end(struct runtime_thread *thread)
 {
 	const struct timespec interval = {0, 1000000};
@@ -304,13 +308,13 @@ static void stop_here(struct runtime_thread *thread)
 	runtime_stop();
 }
 
-/* Goes on at the thread's pc: signals first, then code. */
+/* Continues at the thread's pc: delivers signals first, then finds the code. */
 static void go_on(struct runtime_thread *thread)
 {
 	for (;;) {
 		const void *code;
 
-		/* What is asked for from here on is seen at the next block's head. */
+		/* Requests from here on are noticed at the next block's head. */
 		__atomic_store_n(&thread->limit, TNT_LIMIT, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&runtime.header->stop, __ATOMIC_RELAXED) && !runtime.stopped)
 			runtime_stop();
@@ -332,7 +336,7 @@ static void go_on(struct runtime_thread *thread)
 		between(thread);
 		code = runtime_cache_find(thread, thread->pc);
 		if (code) {
-			/* Translation may have changed the address space: then a segment begins. */
+			/* A translation may have changed the address space, which requires a new segment. */
 			if (!thread->limit || psb_is_due(thread->slot))
 				continue;
 			thread->target = (uint64_t)code;
@@ -380,7 +384,10 @@ void runtime_serve(struct runtime_thread *thread)
 		indirect(thread);
 		break;
 	case RUNTIME_REASON_RETURN_MISS:
-		/* Another address is on top. With an empty return stack, whether a decoder pops here makes no difference. */
+		/*
+		 * The top of the return stack is another address. An empty return stack makes it irrelevant whether a
+		 * decoder pops here.
+		 */
 		clear_returns(thread);
 		indirect(thread);
 		break;

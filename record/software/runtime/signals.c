@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Signals. The kernel delivers each to runtime_on_signal on a stack of the runtime's. A fault of translated code is delivered to
- * the program at once, with the program's own registers; any other signal at the next block's head, with all further signals
- * blocked until then. The frame that the program's handler gets is made here, as the kernel makes one.
+ * Signals. The kernel delivers each signal to runtime_on_signal on a stack of the runtime. A fault of translated code
+ * is delivered to the program at once, with the program's registers. Any other signal is delivered at the next block's
+ * head; further signals stay blocked until then. The runtime makes the frame of the program's handler in the kernel's
+ * form.
  */
 #include <errno.h>
 #include <signal.h>
@@ -23,15 +24,15 @@
 #define MIN_STACK 2048u
 #define RED_ZONE 128u
 #define BIT(signal) (1ull << ((signal)-1))
-/* They are caused by the instruction that runs, so they are never left blocked while one is pending. */
+/* Signals caused by the current instruction. They are never blocked while a signal is pending. */
 #define SYNCHRONOUS (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGSYS))
 #define IGNORED_BY_DEFAULT (BIT(SIGCHLD) | BIT(SIGURG) | BIT(SIGWINCH) | BIT(SIGCONT))
 #define STOPS_BY_DEFAULT (BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU))
 #define WRITE_FAULT 2u
 #define ALIGNMENT_CHECK 17u
-#define RESUME_FLAG 0x10000u /* in the frame of a fault */
+#define RESUME_FLAG 0x10000u /* RF in the flags of a fault's frame */
 
-/* As the kernel puts it on the stack. */
+/* The kernel's struct ucontext on the signal stack. */
 struct kernel_context {
 	uint64_t flags;
 	uint64_t link;
@@ -49,7 +50,7 @@ struct kernel_frame {
 	siginfo_t info;
 };
 
-/* Places in kernel_context's regs of the registers by their numbers. */
+/* Index in kernel_context.regs of each register number. */
 static const uint8_t places[16] = {13, 14, 12, 11, 15, 10, 9, 8, 0, 1, 2, 3, 4, 5, 6, 7};
 enum { PLACE_RIP = 16, PLACE_FLAGS, PLACE_SEGMENTS, PLACE_ERROR, PLACE_TRAP, PLACE_OLD_MASK, PLACE_CR2 };
 
@@ -70,10 +71,10 @@ static int64_t set_native(int signal, const struct runtime_sigaction *action)
 	return RUNTIME_CALL(SYS_rt_sigaction, signal, action, 0, 8);
 }
 
-/* The action that the kernel has in place of the program's. */
+/* Returns the action to install in the kernel for an action of the program. */
 static struct runtime_sigaction native_action(int signal, const struct runtime_sigaction *wanted)
 {
-	/* The program may ignore faults; the runtime's own handling of them may not. */
+	/* The program may ignore faults, but the runtime must see them. */
 	if ((wanted->handler == (uint64_t)SIG_IGN && !(SYNCHRONOUS & BIT(signal))) ||
 	    (wanted->handler == (uint64_t)SIG_DFL && !terminates_by_default(signal)))
 		return *wanted;
@@ -111,7 +112,7 @@ void runtime_signals_thread(struct runtime_thread *thread)
 	RUNTIME_CALL(SYS_sigaltstack, &stack, 0);
 }
 
-/* As above, for a thread that has run natively, perhaps with a signal stack of its own. */
+/* As runtime_signals_thread, for a thread that ran natively and may have a signal stack. */
 void runtime_signals_attached(struct runtime_thread *thread)
 {
 	stack_t old = {0};
@@ -135,7 +136,7 @@ void runtime_signals_ignored(bool natively)
 	}
 }
 
-/* A child of vfork shares this memory, and has actions of its own. */
+/* Installs the program's own actions. A vfork child shares the memory but has actions of its own. */
 void runtime_signals_native(const struct runtime_thread *thread)
 {
 	const bool is_child = thread->process != runtime.process;
@@ -153,7 +154,7 @@ void runtime_signals_native(const struct runtime_thread *thread)
 	runtime_unlock(&runtime.lock);
 }
 
-/* The thread leaves the cache: what it has caught is sent again, its own signal stack is the kernel's again. */
+/* Prepares a thread that leaves the cache: sends the caught signals again, and installs the program's signal stack. */
 void runtime_signals_leave(struct runtime_thread *thread, uint64_t mask)
 {
 	stack_t stack = {.ss_sp = (void *)thread->altstack,
@@ -265,7 +266,10 @@ static bool is_copying(uint64_t rip)
 	       rip == (uint64_t)runtime_fxrstor_at;
 }
 
-/* Translated code faulted: the program's registers are put in place, and the runtime delivers the signal. */
+/*
+ * Handles a fault of translated code: restores the program's registers and has the runtime deliver the signal. False:
+ * the address belongs to no instruction.
+ */
 static bool fault(struct runtime_thread *thread, const siginfo_t *info, struct kernel_context *context)
 {
 	const uint64_t rip = context->regs[PLACE_RIP];
@@ -300,13 +304,13 @@ static bool fault(struct runtime_thread *thread, const siginfo_t *info, struct k
 		return false;
 	thread->pc = trapped ? next : pc;
 	mended = *info;
-	/* Of an instruction that faults by itself, the address. */
+	/* If the faulting address is the instruction itself, si_addr is the program's address. */
 	if ((uint64_t)info->si_addr == rip)
 		mended.si_addr = (void *)thread->pc;
 	thread->flags = context->regs[PLACE_FLAGS];
 	thread->reason = RUNTIME_REASON_FAULT;
 	if (own)
-		/* The block changes itself: each of its stores ends a block from here on. */
+		/* The block modifies its own page: from now on each store ends a block. */
 		runtime_cache_unguard((uint64_t)info->si_addr);
 	else
 		queue(thread, &mended, context, true, trapped);
@@ -342,7 +346,7 @@ void runtime_on_signal(int signal, siginfo_t *info, struct kernel_context *conte
 	}
 	if (signal == SIGBUS && context->regs[PLACE_TRAP] == ALIGNMENT_CHECK &&
 	    rip - runtime.image < runtime.image_size) {
-		/* The program wants its own accesses to be aligned; the runtime's need not be. */
+		/* The program requires aligned accesses (AC); the runtime does not. */
 		context->regs[PLACE_FLAGS] &= ~0x40000ull;
 		thread->lost_alignment = true;
 		__atomic_store_n(&thread->limit, 0, __ATOMIC_SEQ_CST);
@@ -351,7 +355,7 @@ void runtime_on_signal(int signal, siginfo_t *info, struct kernel_context *conte
 	if (caused && runtime_cache_is_code(rip) && fault(thread, info, context))
 		return;
 	if (caused) {
-		/* The runtime itself: an error of ours. */
+		/* A fault of the runtime itself is a bug. */
 		const struct runtime_sigaction none = {0};
 
 		runtime_debug("ptl: the software source's runtime failed at, and the address it used:",
@@ -362,7 +366,7 @@ void runtime_on_signal(int signal, siginfo_t *info, struct kernel_context *conte
 	queue(thread, info, context, false, false);
 	context->mask = ~SYNCHRONOUS;
 	if (rip >= (uint64_t)runtime_syscall_check && rip <= (uint64_t)runtime_syscall_at) {
-		/* Not made yet, or to be made again. */
+		/* The system call has not begun, or must be restarted. */
 		thread->regs[RAX] = context->regs[places[RAX]];
 		context->regs[PLACE_RIP] = (uint64_t)runtime_syscall_interrupted;
 	}
@@ -390,7 +394,7 @@ static _Noreturn void die(struct runtime_thread *thread, const struct runtime_pe
 	}
 }
 
-/* Takes a fault, whose frame shows the form of signal frames. */
+/* Causes a fault: the kernel's frame shows the layout of signal frames. */
 static void probe(void)
 {
 	const uint64_t mask = ~SYNCHRONOUS;
@@ -407,8 +411,9 @@ static uint32_t xsave_size(void)
 	uint32_t size;
 
 	/*
-	 * The program's first signal may be made by the runtime. No earlier: a handled signal ends what the kernel knows of interrupted
-	 * calls of a process that was attached to.
+	 * The program's first signal may be queued by the runtime without a frame of the kernel. The probe runs no
+	 * earlier, because a handled signal discards the kernel's restart state of interrupted calls in an attached
+	 * process.
 	 */
 	if (!runtime.fp_words[0])
 		probe();
@@ -433,7 +438,7 @@ static bool save_registers(uint64_t area, uint64_t mask)
 	return runtime_copy((void *)(area + XSAVE_HEADER), &used, sizeof(used));
 }
 
-/* Writes the frame below sp; its address, or 0 if it cannot be written. */
+/* Writes the frame below the stack pointer. Returns the frame's address, or 0 if the stack is not writable. */
 static uint64_t make_frame(struct runtime_thread *thread, const struct runtime_pending_signal *pending,
 			   const struct runtime_sigaction *action)
 {
@@ -473,7 +478,7 @@ static uint64_t make_frame(struct runtime_thread *thread, const struct runtime_p
 	return at;
 }
 
-/* A handler is to run before a system call that the tracer interrupted is made again: the kernel's rules for its end. */
+/* Ends an interrupted system call by the kernel's rules if a handler runs before the restart. */
 static void end_call(struct runtime_thread *thread, const struct runtime_sigaction *action)
 {
 	if (thread->restart == RUNTIME_RESTART_NO_HANDLER ||
@@ -527,7 +532,7 @@ static void deliver(struct runtime_thread *thread, const struct runtime_pending_
 	if (action.handler > 1 && action.flags & SA_RESETHAND)
 		runtime.actions[signal].handler = (uint64_t)SIG_DFL;
 	runtime_unlock(&runtime.threads_lock);
-	/* The kernel does not let a fault be ignored, nor blocked. */
+	/* Like the kernel: an ignored or blocked fault takes the default action. */
 	if (pending->synchronous && (action.handler == (uint64_t)SIG_IGN || thread->mask & BIT(signal)))
 		action.handler = (uint64_t)SIG_DFL;
 	if (action.handler == (uint64_t)SIG_IGN)
@@ -547,7 +552,7 @@ void runtime_deliver(struct runtime_thread *thread)
 
 	set_mask(~0ull);
 	memcpy(signals, thread->signals, sizeof(signals[0]) * count);
-	/* The fault of the instruction at pc first. */
+	/* A fault of the instruction at pc is delivered first. */
 	for (uint64_t i = 1; i < count; i++)
 		if (signals[i].synchronous && !signals[0].synchronous) {
 			const struct runtime_pending_signal other = signals[0];
@@ -583,7 +588,7 @@ void runtime_queue_fault(struct runtime_thread *thread, int signal, int code, ui
 	thread->signals[thread->pending - 1].segments = 0x002b000000000033ull;
 }
 
-/* pc, or the bytes behind it that belong to its instruction, cannot be executed. */
+/* Queues the fault for an instruction at pc that is not completely executable. */
 void runtime_queue_unreadable(struct runtime_thread *thread)
 {
 	uint64_t address = thread->pc;
@@ -592,7 +597,7 @@ void runtime_queue_unreadable(struct runtime_thread *thread)
 	bool mapped = map && runtime_maps_find(address, map);
 
 	if (mapped && map->executable && !runtime_copy(&byte, (const void *)address, 1)) {
-		/* Behind the end of its file. */
+		/* beyond the end of the mapped file */
 		RUNTIME_CALL(SYS_munmap, map, sizeof(*map));
 		runtime_queue_fault(thread, SIGBUS, BUS_ADRERR, address);
 		return;
@@ -603,7 +608,7 @@ void runtime_queue_unreadable(struct runtime_thread *thread)
 	}
 	RUNTIME_CALL(SYS_munmap, map, sizeof(*map));
 	if ((int64_t)(address << 16) >> 16 != (int64_t)address)
-		/* No address at all. */
+		/* not a canonical address */
 		runtime_queue_fault(thread, SIGSEGV, SI_KERNEL, 0);
 	else
 		runtime_queue_fault(thread, SIGSEGV, mapped ? SEGV_ACCERR : SEGV_MAPERR, address);
@@ -626,7 +631,7 @@ void runtime_do_sigreturn(struct runtime_thread *thread)
 	if (frame.context.fpstate &&
 	    runtime_copy(words, (const void *)(frame.context.fpstate + FP_WORDS_AT), sizeof(words))) {
 		memcpy(&mask, runtime.fp_words + 8, sizeof(mask));
-		/* The kernel has made the frame itself if the process was attached to in a handler. */
+		/* In a process attached to inside a handler, the kernel made the frame. */
 		if (!runtime.fp_words[0])
 			mask = ~0ull;
 		if (words[0] == FP_MAGIC1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A new program: the runtime's own beginning, and what the recorder is told of the program. */
+/* Start of the runtime in a new program, and the report of the program to the recorder. */
 #include <asm/prctl.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #define STACK_ROOM_MIN (128ull << 20)
 #define STACK_ROOM_MAX (16ull << 30)
 
-/* What the kernel leaves on the stack for a new program. */
+/* The kernel's data on the stack of a new program. */
 struct initial_stack {
 	uint64_t argc;
 	uint64_t argv;
@@ -132,7 +132,7 @@ static void add_segments(struct runtime_thread *thread, uint64_t address, uint64
 			add_segment(thread, &headers[i], bias, flag);
 }
 
-/* The bias of a program is where its program headers are less where they say they are. */
+/* Returns the load bias: actual minus stated address of the program headers. */
 static uint64_t program_bias(const struct initial_stack *stack)
 {
 	Elf64_Phdr headers[HEADERS_MAX];
@@ -188,7 +188,7 @@ static void send_process_start(struct runtime_thread *thread)
 	runtime_send(thread, &message.header, sizeof(message), NULL, 0);
 }
 
-/* Appends a string of the program's memory with its NUL; false if it cannot be read or is too long. */
+/* Appends a string of the program's memory with its NUL. False: unreadable or too long. */
 static bool put_program_string(uint8_t *out, size_t *at, uint64_t address)
 {
 	for (; *at < STRINGS_MAX - 1; address++) {
@@ -270,7 +270,7 @@ static void send_exec(struct runtime_thread *thread, const struct initial_stack 
 	free(bytes);
 }
 
-/* Notes the privileges that the kernel gives to the program, but not to a program that a debugger traces. */
+/* Reports privileges that the program lacks because of the tracer. */
 static void note_privileges(struct runtime_thread *thread)
 {
 	struct stat info;
@@ -314,7 +314,7 @@ void runtime_relocate(uint64_t base)
 		*(uint64_t *)(base + entries[i].r_offset) = base + (uint64_t)entries[i].r_addend;
 }
 
-/* Where it is permitted, the runtime's memory is added to the program's limit on its address space. */
+/* Adds the runtime's memory to the program's limit of address space, if permitted. */
 static void raise_limit(uint64_t size)
 {
 	uint64_t limit[2];
@@ -381,8 +381,7 @@ bool runtime_map_arena(int64_t arena, uint64_t image, uint64_t image_size)
 	return true;
 }
 
-/* After execve in the process's first thread the same slot goes on. */
-/* The program begins natively: by way of a signal's return, which sets all registers. */
+/* Starts the program natively through sigreturn, which sets all registers. */
 static _Noreturn void give_up(const struct runtime_start *start)
 {
 	struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What there would be of a libc: memory, locks, text, files, time. */
+/* Replacement for a libc: memory, locks, text, files, time. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,15 +12,18 @@
 
 #include "record/software/runtime/runtime.h"
 
-/* Far from what the kernel gives a program by itself, and where the sanitizers of compilers expect nothing of their own. */
+/*
+ * Base of the runtime's memory: far from addresses that the kernel chooses, and outside of the shadow memory of
+ * sanitizers.
+ */
 #define OWN_MEMORY 0x7ea400000000ull
 #define OWN_STEP (1ull << 30)
-/* What the runtime may yet map beside what it has. */
+/* memory that the runtime may map later */
 #define OWN_RESERVE (512ull << 20)
 #define STRING_MIN 256u
 #define ARENA_PIECE (1u << 20)
 #define OWN_TRIES 256u
-/* How far code of the cache is from the program's, at least and at most; 2 GiB would be out of reach. */
+/* minimal and maximal distance between the cache and the program's code; 2 GiB would be out of reach */
 #define NEAR_MIN (512ll << 20)
 #define NEAR_MAX (1536ll << 20)
 #define NEAR_STEP (4ll << 20)
@@ -147,7 +150,7 @@ static void *map_at(uint64_t address, size_t size, int protection)
 	return NULL;
 }
 
-/* The program's stack grows where the kernel has left room for it. */
+/* Maps memory, but not in the range reserved for the program's stack. */
 static void *map_beside_stack(uint64_t address, size_t size, int protection)
 {
 	if (address < runtime.stack_end && address + size > runtime.stack_low)
@@ -155,7 +158,7 @@ static void *map_beside_stack(uint64_t address, size_t size, int protection)
 	return map_at(address, size, protection);
 }
 
-/* Below `near`: above it the heap grows. A program at low addresses has only what is above. */
+/* Maps memory below `near`, as a heap grows above. For a program at low addresses, maps above. */
 static void *map_near(size_t size, int protection, uint64_t near)
 {
 	const uint64_t base = near & ~0xfffffull;
@@ -186,7 +189,7 @@ void *runtime_map(size_t size, int protection, uint64_t near, bool anywhere)
 	return result;
 }
 
-/* Blocks of memory by powers of two; a block's size stands before it. */
+/* Free blocks by powers of two. The size of a block precedes the block. */
 static struct {
 	uint8_t *at, *end;
 	void *free[48];
@@ -359,7 +362,7 @@ static bool same_text(const char *a, const char *b)
 	return strlen(a) == strlen(b) && !memcmp(a, b, strlen(a));
 }
 
-/* Finds clock_gettime in the vdso, which costs no system call. */
+/* Finds clock_gettime in the vdso, which needs no system call. */
 void runtime_clock_start(uint64_t vdso)
 {
 	const Elf64_Ehdr *header = (const void *)vdso;

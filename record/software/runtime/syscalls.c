@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* System calls: each leaves user mode; some the runtime makes in its own way, some tell what the recorder wants to know. */
+/* System calls. Each call leaves user mode. The runtime replaces some calls, and reports some to the recorder. */
 #include <asm/prctl.h>
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -12,7 +12,7 @@
 #include "record/software/runtime/runtime.h"
 
 #define PAGE 4096ull
-/* In place of a call's result: the thread leaves the cache, and makes the call at its pc again. */
+/* Result of a call that must be made again at pc, natively, after the thread has left the cache. */
 #define NATIVELY (-513)
 
 /* ---- what the recorder is told ---- */
@@ -25,7 +25,7 @@ static void send_child_status(struct runtime_thread *thread, int64_t pid, int st
 		.status = (uint32_t)status,
 	};
 
-	/* In a pid namespace of its own the program has other numbers than the trace. */
+	/* In a separate pid namespace, the program's numbers differ from the trace's numbers. */
 	if (pid > 0 && (WIFEXITED(status) || WIFSIGNALED(status)) &&
 	    thread->pid == (uint32_t)RUNTIME_CALL(SYS_getpid, 0))
 		runtime_send(thread, &message.header, sizeof(message), NULL, 0);
@@ -66,7 +66,7 @@ static void send_thread_name(struct runtime_thread *thread, uint32_t tid, uint64
 	runtime_send(thread, &message.header, sizeof(message), name, message.length);
 }
 
-/* Skips `text` at *at; false if something else stands there. */
+/* Skips `text` at *at. False if the text differs. */
 static bool skip_text(const char **at, const char *text)
 {
 	for (; *text; text++, (*at)++)
@@ -162,18 +162,21 @@ static int64_t on_arch_prctl(struct runtime_thread *thread)
 	case ARCH_SET_GS:
 		if (!thread->regs[RSI])
 			return 0;
-		/* It wants the register that the runtime has. The call is made again, natively. */
+		/* The runtime uses %gs. The call is repeated natively. */
 		thread->pc -= 2;
 		runtime_let_go(thread, "the program sets its %gs base: the process goes on natively from");
 		return NATIVELY;
-	case 0x5001: /* ARCH_SHSTK_ENABLE: returns are not the processor's here */
+	case 0x5001: /* ARCH_SHSTK_ENABLE: translated returns would not match the shadow stack */
 		return -EINVAL;
 	default:
 		return runtime_program_syscall(thread);
 	}
 }
 
-/* The filter decides of the runtime's calls, too: where it forbids one the process goes on natively, filter and all. */
+/*
+ * Installs a seccomp filter. The filter also applies to the runtime's calls: if it forbids one, the process goes on
+ * natively before the filter is installed.
+ */
 static int64_t on_filter(struct runtime_thread *thread, bool strict, uint64_t program)
 {
 	if (!strict && runtime_filter_permits(program))
@@ -184,7 +187,7 @@ static int64_t on_filter(struct runtime_thread *thread, bool strict, uint64_t pr
 	return NATIVELY;
 }
 
-/* No memory of the process is to be writable and executable from here on, as the cache is. */
+/* Forbids writable and executable memory (PR_SET_MDWE), which the cache needs: the process goes on natively. */
 static int64_t on_write_xor_execute(struct runtime_thread *thread)
 {
 	thread->pc -= 2;
@@ -193,7 +196,7 @@ static int64_t on_write_xor_execute(struct runtime_thread *thread)
 	return NATIVELY;
 }
 
-/* What the runtime maps does not count against the program's limit on its address space. */
+/* Adjusts limits of address space by the size of the runtime's memory, which does not count. */
 static int64_t on_limit(struct runtime_thread *thread, int64_t number)
 {
 	const uint64_t regs[16] = {
@@ -234,10 +237,10 @@ static int64_t on_memory(struct runtime_thread *thread, int64_t number)
 	const uint64_t end = regs[RDI] + ((regs[RSI] + PAGE - 1) & ~(PAGE - 1));
 	const bool fixed = number != SYS_mmap || regs[R10] & (MAP_FIXED | MAP_FIXED_NOREPLACE);
 
-	/* The runtime's memory is none of the program's. */
+	/* Protects the runtime's memory from the program's mappings. */
 	if (fixed && regs[RSI] && end > regs[RDI] && runtime_is_own(regs[RDI], end))
 		return number == SYS_munmap ? 0 : -ENOMEM;
-	/* The vdso, and the time that it shows, may be in it. */
+	/* The range may contain the vdso, with the clock. */
 	if (fixed && number != SYS_madvise)
 		runtime_clock_unmapped(regs[RDI], end);
 	return runtime_program_syscall(thread);
@@ -266,11 +269,11 @@ static int64_t call(struct runtime_thread *thread, int64_t number)
 	case SYS_ptrace:
 		if (thread->regs[RDI] != 0 /* PTRACE_TRACEME */)
 			return runtime_program_syscall(thread);
-		/* A debugger is to see the program where the program is. */
+		/* A debugger must see the program's own code and registers. */
 		thread->pc -= 2;
 		runtime_let_go(thread, "the program asks for a debugger: the process goes on natively from");
 		return NATIVELY;
-	case 334: /* rseq: the kernel would go to an abort handler in the program's own code */
+	case 334: /* rseq: the kernel would jump to an abort handler in the program's own code */
 		return runtime_attach_rseq(thread);
 	case SYS_seccomp:
 		return thread->regs[RDI] > SECCOMP_SET_MODE_FILTER
@@ -279,7 +282,7 @@ static int64_t call(struct runtime_thread *thread, int64_t number)
 	case SYS_prctl:
 		if (thread->regs[RDI] == 65 /* PR_SET_MDWE */ && thread->regs[RSI] & 1)
 			return on_write_xor_execute(thread);
-		/* The vdso reads the time stamp counter, which is to fault from here on. */
+		/* The vdso reads the time stamp counter, and reading may now fault. */
 		if (thread->regs[RDI] == PR_SET_TSC)
 			runtime_clock_unmapped(0, ~0ull);
 		return thread->regs[RDI] != PR_SET_SECCOMP
@@ -331,7 +334,7 @@ void runtime_do_syscall(struct runtime_thread *thread)
 		return;
 	}
 	if (result == -512) {
-		/* A signal came before it, or interrupted it: it is made (again) behind the handler. */
+		/* A signal preceded or interrupted the call: the call is (re)started after the handler. */
 		if (thread->pending)
 			thread->pc -= 2;
 		return;

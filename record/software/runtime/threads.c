@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Threads: their slots, their beginning by clone and fork, their end. */
+/* Threads: slots, creation by clone and fork, exit. */
 #include <errno.h>
 #include <asm/prctl.h>
 #include <linux/sched.h>
@@ -15,7 +15,7 @@
 #define SLOT_WAITS_MAX 20000u
 #define STACK_SIZE 65536u
 #define ALTSTACK_SIZE 65536u
-/* How long other threads may take to write their last packets when the process ends. */
+/* time for other threads to write their last packets when the process ends, per wait */
 #define END_WAIT_NS 200000l
 #define END_WAITS_MAX 100u
 
@@ -100,7 +100,7 @@ static struct channel_slot *find_slot(bool *ended)
 	return NULL;
 }
 
-/* Slots of threads that have ended become free when the recorder has taken what they have. */
+/* Claims a free slot. Slots of ended threads become free after the recorder has read their data. */
 static struct channel_slot *claim_slot(void)
 {
 	const struct timespec interval = {0, SLOT_WAIT_NS};
@@ -119,7 +119,7 @@ static struct channel_slot *claim_slot(void)
 	return NULL;
 }
 
-/* A slot in memory of the process's own, whose packets nobody takes. */
+/* Maps a slot outside of the arena; packets of such a slot are discarded. */
 static struct channel_slot *dummy_slot(void)
 {
 	return runtime_map(channel_slot_size(&runtime.config), PROT_READ | PROT_WRITE, 0, true);
@@ -174,7 +174,7 @@ void runtime_thread_ids(uint32_t *pid, uint32_t *tid)
 	uint32_t numbers[2] = {0, 0};
 	unsigned which = 0;
 
-	/* PID/task/TID, as the place where /proc was mounted has them. */
+	/* "PID/task/TID" in the pid namespace of the /proc mount */
 	for (int64_t i = 0; i < length; i++) {
 		if (text[i] >= '0' && text[i] <= '9')
 			numbers[which] = numbers[which] * 10 + (uint32_t)(text[i] - '0');
@@ -189,7 +189,7 @@ void runtime_thread_ids(uint32_t *pid, uint32_t *tid)
 	*tid = (uint32_t)RUNTIME_CALL(SYS_gettid, 0);
 }
 
-/* A claimed slot becomes live: an empty stream, its clock at `time`. */
+/* Makes a claimed slot live, with an empty stream and the clock at `time`. */
 void runtime_thread_start(struct runtime_thread *thread, uint64_t time)
 {
 	struct channel_slot *slot = thread->slot;
@@ -244,7 +244,10 @@ void runtime_thread_call_all(void)
 
 /* ---- beginning ---- */
 
-/* The child's first steps, on its own stack: the parent's state is in its thread. stack: the program's new stack, or 0. */
+/*
+ * Runs first in a child, on the child's own stack. The parent's state is in the child's thread. stack: the program's
+ * new stack, or 0.
+ */
 __attribute__((used)) void runtime_child(struct runtime_thread *thread, struct runtime_thread *parent, uint64_t stack);
 
 static void send_fork(struct runtime_thread *thread, const struct runtime_thread *parent)
@@ -270,7 +273,7 @@ void runtime_child(struct runtime_thread *thread, struct runtime_thread *parent,
 	runtime_thread_ids(&thread->pid, &thread->tid);
 	thread->own_tid = (uint32_t)RUNTIME_CALL(SYS_gettid, 0);
 	if (!same_process && !thread->creator_tid) {
-		/* A copy of the parent's memory: this is its only thread. */
+		/* In the copy of the parent's memory this thread is the only thread. */
 		runtime.pid = thread->pid;
 		runtime.process = thread->process;
 		runtime.threads = NULL;
@@ -336,9 +339,9 @@ int64_t runtime_do_clone(struct runtime_thread *thread, int64_t number)
 		child->altstack_size = thread->altstack_size;
 		child->altstack_flags = thread->altstack_flags;
 	}
-	/* No signal reaches the child before it has a place for it. */
+	/* Signals are blocked until the child can store a signal. */
 	RUNTIME_CALL(SYS_rt_sigprocmask, 2, &all, &old, 8);
-	/* One that came before is handled first: until then the thread's own mask is not the program's. */
+	/* A pending signal is handled first: meanwhile the thread's mask is not the program's mask. */
 	if (thread->pending) {
 		RUNTIME_CALL(SYS_rt_sigprocmask, 2, &old, 0, 8);
 		runtime_thread_release(child);
@@ -382,7 +385,7 @@ static void send_exit(struct runtime_thread *thread, uint64_t code)
 	runtime_send(thread, &message.header, sizeof(message), NULL, 0);
 }
 
-/* Others that execute code get a moment to complete their packets. */
+/* Gives other threads that execute code a moment to complete their packets. */
 void runtime_threads_settle(struct runtime_thread *thread)
 {
 	const struct timespec interval = {0, END_WAIT_NS};
@@ -404,7 +407,7 @@ void runtime_threads_settle(struct runtime_thread *thread)
 	}
 }
 
-/* execve failed: they go on. */
+/* Lets the other threads go on after a failed execve. */
 void runtime_threads_resume(struct runtime_thread *thread)
 {
 	if (thread->process == runtime.process)
@@ -414,7 +417,7 @@ void runtime_threads_resume(struct runtime_thread *thread)
 _Noreturn void runtime_do_exit(struct runtime_thread *thread, int64_t number)
 {
 	const uint64_t code = thread->regs[RDI], all = ~0ull;
-	/* A vfork's child shares its parent's list. */
+	/* A vfork child shares the thread list of its parent. */
 	const bool is_process = number == SYS_exit_group || (thread->process == runtime.process && is_last_thread());
 	static uint32_t nobody;
 	uint32_t *word = thread->is_dummy ? &nobody : &thread->slot->status;
@@ -432,11 +435,11 @@ _Noreturn void runtime_do_exit(struct runtime_thread *thread, int64_t number)
 	RUNTIME_CALL(SYS_rt_sigprocmask, 2, &all, 0, 8);
 	remove_from_list(thread);
 	runtime_ring_doorbell();
-	/* From here on the slot, and with it the stack, may be another thread's. */
+	/* Once the word is written, another thread may get the slot, and the stack in the slot. */
 	runtime_exit(word, (uint64_t)number, code, thread->is_dummy ? 0 : CHANNEL_SLOT_ENDED);
 }
 
-/* After execve: the stream of the process's first thread goes on in its slot with a new PSB. */
+/* Continues, after execve, the stream of the first thread in the same slot with a new PSB. */
 void runtime_thread_continue(struct runtime_thread *thread)
 {
 	struct channel_slot *slot = (struct channel_slot *)(void *)((uint8_t *)thread - RUNTIME_THREAD_AT);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A block is straight code up to its first jump, call, return or system call; conditional branches leave it at their taken
- * edge. Its head enters the runtime when TNT bits are to be written. R15 holds these bits: instructions that name R15 work on
- * another register, whose own value waits in a scratch word.
+ * Translates blocks. A block is straight code up to the first jump, call, return or system call. A taken conditional
+ * branch leaves the block. The head of the block enters the runtime if TNT bits must be written. R15 holds these bits:
+ * instructions that name R15 use another register, whose value is saved in a scratch word.
  */
 #include "record/software/runtime/translate_state.h"
 
-/* How many instructions are looked at to find out whether flags are dead. */
+/* instructions examined to prove that the flags are dead */
 #define FLAGS_LOOK 12
-/* Words of a block's bytes at most. */
+/* maximal number of 8-byte words of a block */
 #define CHECKED_WORDS (TRANSLATE_INSTRUCTIONS_MAX * INSTRUCTION_MAX / 8 + 1)
 
 void runtime_translate_set_displacement(uint8_t *site, const uint8_t *to)
@@ -39,7 +39,7 @@ void runtime_translate_count(struct translation *t, unsigned instructions, uint3
 	emit_load(&t->e, RCX, scratch);
 }
 
-/* A jump to the block at target, which leads to the runtime until it is linked. */
+/* Writes a jump to the block at target. The jump enters the runtime until the exit is linked. */
 void runtime_translate_exit_jump(struct translation *t, uint64_t target)
 {
 	emit_align_displacement(&t->e, 1);
@@ -62,7 +62,7 @@ void runtime_translate_pc(struct translation *t, uint64_t pc)
 	emit_store_64(&t->e, RUNTIME_PC, pc);
 }
 
-/* An exit to the runtime that the program's next instruction, or the one at pc, is left to. */
+/* Writes an exit that leaves the instruction at pc, or the system call before pc, to the runtime. */
 void runtime_translate_to_runtime(struct translation *t, uint32_t entry, uint64_t pc, unsigned instructions)
 {
 	emit_append_bits(&t->e, t->bits, -1);
@@ -75,7 +75,7 @@ void runtime_translate_to_runtime(struct translation *t, uint32_t entry, uint64_
 
 static void emit_head(struct translation *t)
 {
-	/* A whole jump can be written over the first bytes at once: they are aligned. */
+	/* The head is aligned, so that a jump can replace the first bytes in one write. */
 	if (t->live_flags) {
 		emit_store(&t->e, RUNTIME_SCRATCH, RAX);
 		emit_bytes(&t->e, (const uint8_t[]){0x9f, 0x0f, 0x90, 0xc0}, 4); /* lahf; seto al */
@@ -107,7 +107,7 @@ static void emit_head_stub(struct translation *t)
 
 /* ---- the block ---- */
 
-/* Translates one instruction; returns whether the block ends with it. */
+/* Translates one instruction. Returns whether the instruction ends the block. */
 static bool emit_instruction(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t pc,
 			     struct translate_step *step, unsigned instructions)
 {
@@ -147,7 +147,7 @@ static bool emit_instruction(struct translation *t, const uint8_t *source, const
 		return true;
 	case INSTRUCTION_TRAP:
 	case INSTRUCTION_UNDEFINED:
-		/* It faults here as it would there. */
+		/* The copy faults like the original. */
 		emit_bytes(&t->e, source, in->length);
 		emit_bytes(&t->e, (const uint8_t[]){0x0f, 0x0b}, 2);
 		return true;
@@ -164,7 +164,7 @@ static void finish(struct translation *t)
 		runtime_translate_exit(t, side->target, side->zeros, side->last, side->instructions);
 	}
 	t->block->code_size = (uint32_t)(t->e.at - t->block->code);
-	/* Apart from the code that runs, which is then denser. */
+	/* Stubs go into the cold part, which keeps the hot code dense. */
 	t->e.at = t->block->cold;
 	emit_head_stub(t);
 	for (unsigned i = 0; i < t->stub_count; i++) {
@@ -175,7 +175,10 @@ static void finish(struct translation *t)
 	t->block->cold_size = (uint32_t)(t->e.at - t->block->cold);
 }
 
-/* Whether the bytes at [pc, pc + length) are still those that were translated: else the runtime is entered. */
+/*
+ * Writes a check that the bytes at [pc, pc + length) are still the translated bytes; if not, the check enters the
+ * runtime.
+ */
 static void emit_byte_check(struct translation *t, unsigned length)
 {
 	const struct translate_block *block = t->block;
@@ -192,7 +195,7 @@ static void emit_byte_check(struct translation *t, unsigned length)
 
 		emit_constant(&t->e, RDX, block->pc + from);
 		if (length < 8) {
-			/* Byte by byte: what is behind may not be there. */
+			/* Compares byte by byte, as memory behind the block may be unreadable. */
 			for (unsigned i = 0; i < length; i++) {
 				/* cmp byte [rdx + i], value */
 				emit_bytes(&t->e, (const uint8_t[]){0x80, 0x7a, (uint8_t)i, block->bytes[i]}, 4);
@@ -226,14 +229,14 @@ static void emit_byte_check(struct translation *t, unsigned length)
 		emit_load(&t->e, RCX, RUNTIME_SCRATCH + 8);
 		emit_bytes(&t->e, (const uint8_t[]){0x04, 0x7f, 0x9e}, 3);
 		emit_load(&t->e, RAX, RUNTIME_SCRATCH);
-		/* The runtime translates it again; see RUNTIME_REASON_OTHER. */
+		/* The runtime translates the block again; see RUNTIME_REASON_OTHER. */
 		runtime_translate_pc(t, block->pc);
 		emit_jump_gs(&t->e, RUNTIME_TO_OTHER);
 		runtime_translate_set_displacement(over, t->e.at);
 	}
 }
 
-/* Decodes the block's instructions, without translating: its length in bytes. */
+/* Decodes the block's instructions. Returns the block's length in bytes. */
 static unsigned decode_block(struct translation *t)
 {
 	const struct translate_block *block = t->block;
@@ -256,7 +259,7 @@ static unsigned decode_block(struct translation *t)
 	return offset;
 }
 
-/* Whether the block may read flags that were there before it: whether they are not certain to be written first. */
+/* Returns whether the block may use the flags at entry. False only if the code provably overwrites the flags first. */
 static bool flags_live(const struct translation *t)
 {
 	const struct translate_block *block = t->block;

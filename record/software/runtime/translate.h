@@ -7,51 +7,51 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* TNT bits that a block makes at most: what is pending before it (up to 46) and these fit into a word. */
+/* maximal number of TNT bits of a block: together with up to 46 pending bits they fit into a word */
 #define TRANSLATE_BITS_MAX 14u
 #define TRANSLATE_INSTRUCTIONS_MAX 48u
-/* Bytes of translated code of a block at most, exits included. */
+/* maximal size of a block's translation in bytes, exits included */
 #define TRANSLATE_CODE_MAX 16384u
 #define TRANSLATE_COLD_MAX 2048u
 
-/* One instruction of a block: where its translation begins, and what is to be mended if it faults. */
+/* One instruction of a block: place of the translation, and data to restore registers after a fault. */
 struct translate_step {
-	uint16_t code;      /* offset of its first translated byte */
-	uint16_t spilled;   /* offset behind which `scratch` holds another value */
-	uint16_t back;      /* offset from which on it holds its own again */
+	uint16_t code;      /* offset of the first translated byte */
+	uint16_t spilled;   /* offset from which `scratch` holds another value */
+	uint16_t back;      /* offset from which `scratch` holds its own value again */
 	uint8_t offset_low; /* from the block's first byte */
 	uint8_t offset_high;
-	uint8_t scratch; /* register whose value is in scratch word `word`; 0xff: none */
+	uint8_t scratch; /* register whose value is in scratch word `word`; 0xff: no register */
 	uint8_t word;
-	uint8_t bits; /* TNT bits, all 0, that the block has made before it */
+	uint8_t bits; /* number of TNT bits (all 0) of the block before this instruction */
 	uint8_t length;
 };
 
 struct translate_options {
 	bool return_compression;
 	bool counted;      /* count instructions: the virtual clock */
-	bool check_bytes;  /* compare the code's bytes at the head: the memory may be written by anybody */
+	bool check_bytes;  /* compare the code's bytes at the head: other processes or mappings may write the memory */
 	bool single_store; /* end the block behind each instruction that writes memory */
 };
 
 struct translate_block {
 	/* In. */
 	uint64_t pc;
-	const uint8_t *bytes; /* of the program, `size` of them can be read */
+	const uint8_t *bytes; /* program's code, `size` readable bytes */
 	size_t size;
 	uint8_t *code; /* room for TRANSLATE_CODE_MAX bytes; the address of the block's first translated byte */
-	uint8_t *cold; /* room for TRANSLATE_COLD_MAX bytes: what is executed once, or seldom */
+	uint8_t *cold; /* room for TRANSLATE_COLD_MAX bytes of rarely executed code */
 	struct translate_options options;
-	/* Asked for each exit: the number of an exit to pc whose jump's displacement is at site. */
+	/* Returns the number of a new exit to pc; the jump's displacement is at site. */
 	uint32_t (*add_exit)(void *context, uint64_t pc, uint8_t *site);
 	void *context;
 	/* Out. */
 	uint32_t length;    /* bytes of the program */
-	uint32_t code_size; /* bytes of the translation, */
-	uint32_t cold_size; /* and of its cold part */
-	uint8_t *check;     /* in the cold part: a jump to it at the block's first byte enters the runtime */
+	uint32_t code_size; /* bytes of the hot translation */
+	uint32_t cold_size; /* bytes of the cold part */
+	uint8_t *check;     /* address in the cold part: a jump from the block's first byte to it enters the runtime */
 	uint32_t step_count;
-	bool cut; /* not even the first instruction can be read */
+	bool cut; /* the first instruction is not completely readable */
 	struct translate_step steps[TRANSLATE_INSTRUCTIONS_MAX];
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Instructions that do not transfer control are copied. One that names R15 works on another register; one with an operand relative to
- * RIP gets a new displacement, or takes the address from a register where the cache is too far away.
+ * Copies instructions without control transfer. An instruction that names R15 uses another register. An operand
+ * relative to RIP gets a new displacement, or, if the cache is too far away, a register with the address.
  */
 #include "record/software/runtime/translate_state.h"
 
@@ -15,7 +15,7 @@ static unsigned free_register(const struct instruction *in)
 	return R14;
 }
 
-/* Puts `to` (R8 to R11, R14) in place of R15 in each field that names it. */
+/* Replaces R15 by `to` (R8 to R11, R14) in each field of the instruction. */
 static void replace_r15(uint8_t *bytes, const struct instruction *in, unsigned to)
 {
 	const bool register_rm = in->modrm_at && in->modrm >> 6 == 3;
@@ -43,8 +43,8 @@ static void replace_r15(uint8_t *bytes, const struct instruction *in, unsigned t
 }
 
 /*
- * A memory operand relative to RIP that is out of the cache's reach: takes its address from a register. RSI, RDI and RBX have
- * no meaning of their own in instructions with such an operand.
+ * Returns a register for the address of a RIP-relative operand out of the cache's reach. RSI, RDI and RBX have no
+ * implicit use in instructions with such an operand.
  */
 static unsigned address_register(const struct instruction *in)
 {
@@ -60,7 +60,7 @@ static unsigned address_register(const struct instruction *in)
 	return RBX;
 }
 
-/* The instruction with a register in place of RIP; returns its size. */
+/* Writes the instruction with a base register in place of RIP. Returns the size in bytes. */
 static unsigned without_rip(uint8_t *out, const uint8_t *bytes, const struct instruction *in, unsigned number)
 {
 	unsigned size = 0;
@@ -73,7 +73,7 @@ static unsigned without_rip(uint8_t *out, const uint8_t *bytes, const struct ins
 			out[size] = (uint8_t)((bytes[i] & 0x38) | number);
 		size++;
 	}
-	/* The extension of the base register, which RIP ignores. */
+	/* extension bit of the base register; ignored with RIP */
 	if (in->rex_at)
 		out[in->rex_at & 0x7f] &= (uint8_t)~1u;
 	if (in->vex_at && bytes[in->vex_at & 0x7f] != 0xc5)
@@ -91,7 +91,10 @@ static void remove_gs_prefix(uint8_t *bytes, struct instruction *in)
 		}
 }
 
-/* mov r15, reg and back, push and pop of R15: one instruction with memory in place of it. */
+/*
+ * Translates mov from and to R15, push and pop of R15 by one instruction with a memory operand. False: another
+ * instruction.
+ */
 static bool emit_simple_r15(struct translation *t, const uint8_t *bytes, const struct instruction *in)
 {
 	const bool plain = in->map == 0 && in->rex_at && !in->operand_16 && in->length == (in->rex_at & 0x7f) + 3u &&
@@ -117,7 +120,6 @@ static bool emit_simple_r15(struct translation *t, const uint8_t *bytes, const s
 	return true;
 }
 
-/* Copies an instruction that does not transfer control. */
 void runtime_translate_plain(struct translation *t, const uint8_t *source, const struct instruction *decoded,
 			     uint64_t pc, struct translate_step *step)
 {
@@ -142,10 +144,10 @@ void runtime_translate_plain(struct translation *t, const uint8_t *source, const
 		to = pc + in.length + (uint64_t)(int64_t)displacement;
 		if (in.address_32)
 			to = (uint32_t)to;
-		/* Room for the loads before it. */
+		/* 64 bytes of margin for the loads before the instruction */
 		if (!in.address_32 && emit_reaches(t->e.at + 64, (const uint8_t *)to) &&
 		    emit_reaches(t->e.at - 64, (const uint8_t *)to)) {
-			/* Where it will stand is known once what goes before it is written. */
+			/* The loads come first, as the displacement depends on the instruction's final address. */
 			if (scratch != NO_REGISTER) {
 				emit_store(&t->e, RUNTIME_SCRATCH, scratch);
 				step->spilled = (uint16_t)(t->e.at - t->block->code);

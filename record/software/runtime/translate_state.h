@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A block while it is translated, and the functions that write its parts. */
+/* A block during translation, and the functions that write the parts of a block. */
 #ifndef RECORD_SOFTWARE_RUNTIME_TRANSLATE_STATE_H
 #define RECORD_SOFTWARE_RUNTIME_TRANSLATE_STATE_H
 
@@ -12,9 +12,9 @@
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
 
-/* A conditional branch's taken edge, whose code stands behind the block's. */
+/* Taken edge of a conditional branch; the code of the edge follows the block's code. */
 struct side_exit {
-	uint8_t *site; /* displacement of the jump that leads to it */
+	uint8_t *site; /* displacement of the jump to the edge */
 	uint64_t target;
 	unsigned zeros;
 	int last;
@@ -43,13 +43,13 @@ void runtime_translate_set_displacement(uint8_t *site, const uint8_t *to);
 
 /* ---- translate.c: exits. instructions: how many of the block have been executed by then ---- */
 
-/* Adds to the virtual clock; the scratch word at this offset is free. */
+/* Adds `instructions` to the virtual clock; uses the scratch word at offset `scratch`. */
 void runtime_translate_count(struct translation *t, unsigned instructions, uint32_t scratch);
-/* The same where RCX is free. */
+/* As runtime_translate_count, but with RCX free. */
 void runtime_translate_count_spilled(struct translation *t, unsigned instructions);
-/* A jump to the block at target, which leads to the runtime until it is linked. */
+/* Writes a jump to the block at target; the jump enters the runtime until the exit is linked. */
 void runtime_translate_exit_jump(struct translation *t, uint64_t target);
-/* The same behind `zeros` TNT bits 0 and, unless last is negative, the bit `last`. */
+/* Writes `zeros` TNT bits 0 and, unless last is negative, the bit `last`, and then the jump. */
 void runtime_translate_exit(struct translation *t, uint64_t target, unsigned zeros, int last, unsigned instructions);
 /* Stores the program's address for the runtime. */
 void runtime_translate_pc(struct translation *t, uint64_t pc);
@@ -58,7 +58,7 @@ void runtime_translate_to_runtime(struct translation *t, uint32_t entry, uint64_
 
 /* ---- translate_plain.c ---- */
 
-/* Copies an instruction that does not transfer control. */
+/* Copies an instruction without control transfer. */
 void runtime_translate_plain(struct translation *t, const uint8_t *source, const struct instruction *decoded,
 			     uint64_t pc, struct translate_step *step);
 

@@ -2,7 +2,7 @@
 /* Branches, calls and returns. */
 #include "record/software/runtime/translate_state.h"
 
-/* Loads the operand of an indirect jump or call into RAX, whose value waits in scratch 0. */
+/* Loads the operand of an indirect jump or call into RAX, whose value is saved in scratch 0. */
 static void emit_load_target(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t pc,
 			     struct translate_step *step)
 {
@@ -49,10 +49,10 @@ static void emit_load_target(struct translation *t, const uint8_t *source, const
 		}
 		return;
 	}
-	/* The operand with RAX as its register; R15 as base or index comes by way of RAX. */
+	/* The copy loads into RAX. R15 as base or index is first loaded into RAX. */
 	if (in->base == R15 || in->index == R15) {
 		from_r15_slot = true;
-		/* RAX itself may be the other register: then that one goes by RCX. */
+		/* If RAX is the other register of the operand, RCX replaces RAX. */
 	}
 	if (in->base != NO_REGISTER && in->base >= 8)
 		rex |= 1;
@@ -90,7 +90,7 @@ static void emit_load_target(struct translation *t, const uint8_t *source, const
 	emit_bytes(&t->e, bytes, size);
 }
 
-/* The values of RCX and RDX to scratch 1 and 2, and back. */
+/* Save RCX and RDX in scratch 1 and 2, and restore them. */
 static void emit_spill(struct translation *t)
 {
 	emit_store(&t->e, RUNTIME_SCRATCH + 8, RCX);
@@ -104,8 +104,8 @@ static void emit_unspill(struct translation *t)
 }
 
 /*
- * Notes a call on the return stack: the address behind it, and a jump to that address's translation. RCX and RDX are in
- * scratch 1 and 2.
+ * Pushes the address behind the call and a jump to the translation of that address onto the return stack. RCX and RDX
+ * are in scratch 1 and 2.
  */
 static void emit_note_call(struct translation *t, uint64_t pc, uint8_t **stub_address)
 {

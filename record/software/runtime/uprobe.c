@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Uprobes of the kernel are breakpoints (int3) in a process's copy of a file's page. A copied int3 is no uprobe to the kernel and kills
- * the program. So the file's byte is translated instead: the program goes on, the uprobe does not fire.
+ * Uprobes of the kernel are breakpoints (int3) in a process's copy of a file's page. A copied int3 is no uprobe to the
+ * kernel and kills the program. So the runtime translates the file's byte instead: the program continues, and the
+ * uprobe does not fire.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -14,7 +15,10 @@
 
 #define INT3 0xccu
 
-/* Reads one byte of the file. A shared mapping shows the file as it is; a private one would get the kernel's breakpoints, too. */
+/*
+ * Reads one byte of the file. A shared mapping shows the file's bytes; a private mapping would get the kernel's
+ * breakpoints, too.
+ */
 static bool read_file_byte(const struct runtime_map *map, uint64_t offset, uint8_t *byte)
 {
 	const int64_t fd = RUNTIME_CALL(SYS_open, map->path, O_RDONLY | O_CLOEXEC);
@@ -36,7 +40,10 @@ static bool read_file_byte(const struct runtime_map *map, uint64_t offset, uint8
 	return found;
 }
 
-/* Finds what the file has at an address with an int3. False: the program may have written the int3 itself, or the file is not to be had. */
+/*
+ * Finds the file's byte at an address with an int3. False: the program may have written the int3, or the file is not
+ * available.
+ */
 static bool find_original(uint64_t address, uint8_t *byte)
 {
 	static struct runtime_map map;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls of the vsyscall page. Nobody can read the page, and none of its instructions is executed: the kernel carries the call out at the
- * fault of the call, and returns to the caller.
+ * Calls of the vsyscall page. The page is not readable, and its instructions are never executed: the kernel carries out
+ * the call at the fault and returns to the caller.
  */
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -11,10 +11,10 @@
 #define PAGE 0xffffffffff600000ull
 #define ENTRY_SIZE 1024 /* bytes from one entry of the page to the next */
 
-/* Whether this kernel has the page. */
+/* Returns whether this kernel has the page. */
 static bool has_page(void)
 {
-	static int known; /* 0: not yet looked, 1: the page is there, -1: not */
+	static int known; /* 0: unknown, 1: the page exists, -1: no page */
 	struct runtime_map *map;
 
 	if (known)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * System calls that write code. The kernel cannot write to a page that the cache protects: the protection is lifted before, since a
- * call that writes a part of what it was asked for does not tell why. A file of /proc writes whatever the protection is.
+ * System calls that write code. The kernel cannot write to a page that the cache protects. The protection is lifted
+ * before the call, since a partial write does not tell the reason. A file of /proc is written regardless of protection.
  */
 #include <string.h>
 #include <sys/syscall.h>
@@ -12,7 +12,10 @@
 #define VECTORS_MAX 1024u
 #define FIRST_ADDRESS 4096u
 #define LAST_ADDRESS (1ull << 56)
-/* What is no size is taken for the smallest; a structure that the kernel fills has less. */
+/*
+ * Limits of a plausible size; another value counts as the smallest size, which covers any structure that the kernel
+ * fills.
+ */
 #define SIZE_MIN_TAKEN 256u
 #define SIZE_MAX_TAKEN (1ull << 40)
 
@@ -37,7 +40,7 @@ static void unguard_vectors(uint64_t vectors, uint64_t count)
 	}
 }
 
-/* System calls that only read the program's memory: write protection may stay. */
+/* Returns whether the call only reads the program's memory: protection may stay. */
 static bool only_reads(int64_t number)
 {
 	switch (number) {
@@ -85,7 +88,7 @@ void runtime_writes_before(int64_t number, const uint64_t args[6])
 			unguard_vectors(message[2], message[3]);
 		break;
 	default:
-		/* An address, perhaps with a size behind it. */
+		/* Any argument may be an address, followed by a size. */
 		for (unsigned i = 0; i < 6; i++)
 			unguard(args[i], i < 5 ? args[i + 1] : 1);
 		break;
@@ -117,7 +120,7 @@ void runtime_writes_opened(uint64_t path)
 
 	while (size < sizeof(text) && runtime_copy(text + size, (const void *)(path + size), 1) && text[size])
 		size++;
-	/* Relative to a folder of /proc, it may be this name alone. */
+	/* The path may be relative to a folder of /proc. */
 	if (names_memory(text, size) || (size == 3 && !memcmp(text, "mem", 3)))
 		__atomic_store_n(&any_opened, true, __ATOMIC_RELAXED);
 }

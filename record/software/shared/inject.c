@@ -7,7 +7,7 @@
 
 #include "record/software/shared/tracee.h"
 
-/* Below the new program's stack pointer, in what the kernel has mapped for the stack. */
+/* offset below the new program's stack pointer, inside the stack's mapping */
 #define PATH_BELOW 8192u
 #define START_BELOW 2048u
 #define WALL 0x40000000
@@ -18,7 +18,10 @@ int64_t software_inject_attach(int32_t tid)
 	return software_trace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACEEXEC);
 }
 
-/* Lets execve itself end: the kernel stores its result in RAX behind the stop. code: what is at the program's first instruction. */
+/*
+ * Lets execve complete: the kernel stores the result in RAX after the stop. code: bytes of the program's first
+ * instruction.
+ */
 static bool finish_exec(const struct software_tracee *tracee, uint64_t code)
 {
 	struct user_regs_struct regs;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Puts the runtime into a program that execve has just made: for the recorder's first program, and at a traced process's
- * execve. Needs no libc.
+ * Puts the runtime into a program right after execve: into the recorder's command, and at each execve of a traced
+ * process. Needs no libc.
  */
 #ifndef RECORD_SOFTWARE_SHARED_INJECT_H
 #define RECORD_SOFTWARE_SHARED_INJECT_H
@@ -11,26 +11,31 @@
 #include "record/channel/shared/channel.h"
 #include "record/software/shared/start.h"
 
-/* Where the runtime is mapped, or a little above: below what the kernel gives, and where sanitizers permit a program's memory. */
+/*
+ * Address for the runtime, or slightly below the final address: below the kernel's own choices, and in a range that
+ * sanitizers permit.
+ */
 #define INJECT_BASE 0x7ea000000000ull
 
 enum inject_result {
 	INJECT_DONE = 0,
-	INJECT_FAILED = 1,    /* the program does not exist any more, or cannot be traced */
-	INJECT_FORMAT = 2,    /* it is no 64-bit program */
-	INJECT_NO_ARENA = 3,  /* it may not open the arena */
-	INJECT_NO_MEMORY = 4, /* it cannot map the runtime */
+	INJECT_FAILED = 1,    /* the program has ended, or cannot be traced */
+	INJECT_FORMAT = 2,    /* not a 64-bit program */
+	INJECT_NO_ARENA = 3,  /* the program may not open the arena */
+	INJECT_NO_MEMORY = 4, /* the program cannot map the runtime */
 };
 
 /*
- * Attaches to process or thread `tid` of another thread group, so that its next execve stops it. 0 or a negative errno.
+ * Attaches to the process or thread `tid` of another thread group, so that its next execve stops it. Returns 0 or a
+ * negative errno.
  */
 int64_t software_inject_attach(int32_t tid);
 
 /*
- * Waits until the process that was attached to has executed a program, puts the runtime into it, and lets it go on.
- * *start: what the runtime is to know; arena, base, size, pc, registers and flags are filled in. In all cases the process
- * goes on, as a program without the runtime where there is a reason. `decided`, if not NULL, is called before it goes on.
+ * Waits until an attached process has executed a program, puts the runtime into the program, and lets it continue.
+ * After a failure the program continues without the runtime.
+ * *start: data for the runtime; this function sets arena, base, size, pc, registers and flags. decided: called before
+ * the program continues; may be NULL.
  */
 enum inject_result software_inject_at_exec(const struct channel_config *config, struct runtime_start *start,
 					   void (*decided)(enum inject_result result, void *context), void *context);

@@ -58,7 +58,7 @@ int64_t software_tracee_wait(const struct software_tracee *tracee)
 	return result < 0 || (status & 0xff) != 0x7f ? -1 : status;
 }
 
-/* Lets the thread go on to a stop of this kind; any other stop, as for job control, is passed over. */
+/* Continues the thread to a stop of this kind; other stops, such as job control, are skipped. */
 static bool go_on_to(const struct software_tracee *tracee, int64_t request, int64_t stop)
 {
 	int64_t status;
@@ -93,7 +93,7 @@ int64_t software_tracee_call(const struct software_tracee *tracee, int64_t numbe
 		regs.rip = tracee->call;
 	if (software_trace(PTRACE_SETREGS, tracee->pid, 0, (uint64_t)&regs))
 		return -3;
-	/* To the end of the call, or to the trap behind the instruction. */
+	/* continues to the end of the call, or to the trap behind the instruction */
 	stopped = tracee->call ? software_tracee_next_call(tracee) && software_tracee_next_call(tracee)
 			       : go_on_to(tracee, PTRACE_CONT, SIGTRAP);
 	if (!stopped || software_trace(PTRACE_GETREGS, tracee->pid, 0, (uint64_t)&regs))
@@ -163,7 +163,7 @@ enum inject_result software_tracee_map_runtime(const struct software_tracee *tra
 	return INJECT_NO_MEMORY;
 }
 
-/* A breakpoint of the CPU's, which the tracer has set, is no signal of the program's. */
+/* Returns whether SIGTRAP comes from the tracer's hardware breakpoint rather than from the program. */
 static bool is_breakpoint(int32_t tid, int signal)
 {
 	siginfo_t info;
@@ -189,7 +189,7 @@ int software_tracee_stop(int32_t tid, uint32_t milliseconds)
 			return 0;
 		if (status >> 16 == PTRACE_EVENT_STOP)
 			return 1;
-		/* A signal that was under way; the interruption comes behind it. */
+		/* A pending signal came first; the interruption follows. */
 		software_trace(PTRACE_CONT, tid, 0,
 			       status >> 16 || is_breakpoint(tid, status >> 8) ? 0 : (uint64_t)(status >> 8));
 	}

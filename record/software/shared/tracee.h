@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A stopped thread that the runtime is put into: its memory, its registers, system calls made by the thread. Needs no libc. */
+/* Access to a stopped thread: memory, registers, and system calls made by the thread. Needs no libc. */
 #ifndef RECORD_SOFTWARE_SHARED_TRACEE_H
 #define RECORD_SOFTWARE_SHARED_TRACEE_H
 
@@ -10,8 +10,8 @@
 #include "record/software/shared/inject.h"
 
 struct software_tracee {
-	int32_t pid;                  /* of the thread */
-	struct user_regs_struct regs; /* of the program */
+	int32_t pid;                  /* thread id */
+	struct user_regs_struct regs; /* program's registers */
 	/*
 	 * Address of a `syscall` instruction in the program, for PTRACE_SYSCALL with PTRACE_O_TRACESYSGOOD. 0: the tracer has
 	 * written `syscall; int3` to regs.rip.
@@ -35,35 +35,38 @@ int64_t software_tracee_call(const struct software_tracee *tracee, int64_t numbe
 			     uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5);
 
 /*
- * Waits until a thread that was interrupted with PTRACE_INTERRUPT is stopped; signals that are under way reach the thread before.
- * 1: the thread is stopped; 0: the thread has ended; -1: the thread has not stopped in this time.
+ * Waits until a thread stops after PTRACE_INTERRUPT; pending signals reach the thread first.
+ * Returns 1: stopped; 0: ended; -1: not stopped within the time.
  */
 int software_tracee_stop(int32_t tid, uint32_t milliseconds);
-/* Attaches to the thread, which then stops in that time. False: the thread has ended, may not be traced, or does not stop. */
+/*
+ * Attaches to the thread and waits for its stop. False: the thread has ended, may not be traced, or does not stop in
+ * time.
+ */
 bool software_tracee_seize(int32_t tid, uint64_t options, uint32_t milliseconds);
 
-/* Of the kernel: results of a system call that a signal, or a tracer, interrupted. */
+/* The kernel's results of interrupted system calls. */
 #define INJECT_ERESTARTSYS 512
 #define INJECT_ERESTARTNOINTR 513
 #define INJECT_ERESTARTNOHAND 514
 #define INJECT_ERESTART_RESTARTBLOCK 516
 
 /*
- * Some calls fail with EINTR if a tracer interrupts them, though there is no signal. Gives such a call the result by which the
- * kernel makes the call again, unless a signal's handler is to run.
+ * Some calls fail with EINTR if a tracer interrupts them without a signal. Replaces the result of such a call, so that
+ * the kernel restarts the call unless a signal handler runs.
  */
 void software_tracee_mend_call(struct user_regs_struct *regs);
 
 /*
- * The kernel's rules for a system call that the stop interrupted: whether, and how, the call is made again. number: the number to
- * make the call with; registers but RAX and RIP stay.
+ * Returns how the kernel restarts the system call that the stop interrupted. number: receives the number for the
+ * restart. Registers other than RAX and RIP stay.
  */
 enum runtime_restart software_tracee_restart(const struct user_regs_struct *regs, uint64_t *number);
 
-/* Lets the thread run to its next system call, or, in a call, to the call's end. False: the thread is gone. */
+/* Continues the thread to its next system call or, inside a call, to the call's end. False: the thread is gone. */
 bool software_tracee_next_call(const struct software_tracee *tracee);
 
-/* Whether the thread executes 64-bit code. */
+/* Returns whether the thread executes 64-bit code. */
 bool software_tracee_is_64_bit(const struct software_tracee *tracee);
 
 /*
@@ -74,7 +77,7 @@ enum inject_result software_tracee_map_runtime(const struct software_tracee *tra
 					       const struct channel_config *config, uint64_t path, int32_t *arena,
 					       uint64_t *base, uint64_t *size);
 
-/* The registers, by their numbers in instructions. */
+/* Copies the registers in the order of their numbers in instructions. */
 void software_tracee_registers(const struct user_regs_struct *regs, uint64_t registers[16]);
 
 #endif

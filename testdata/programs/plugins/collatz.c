@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A plugin whose sections are mapped from its file: loops, a table of functions, calls to the
+ * A plugin with sections mapped from its file: loops, a table of functions, calls to the
  * loader.
  */
 #include "host.h"

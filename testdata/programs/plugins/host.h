@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a plugin in the private format may call of its loader, and its own entry. */
+/* Functions of the loader for a plugin in the private format, and the plugin's entry. */
 #ifndef TESTDATA_PROGRAMS_PLUGINS_HOST_H
 #define TESTDATA_PROGRAMS_PLUGINS_HOST_H
 

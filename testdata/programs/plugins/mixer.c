@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A plugin whose data points at its code and at the loader, so that it has to be relocated: a table of
- * steps that it goes through.
+ * A plugin that needs relocation: its data has pointers to its code and to the loader, in a table of
+ * steps.
  */
 #include "host.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A plugin that is encoded in its file: a recursive sort and a switch, in code no file on disk
+ * A plugin encoded in its file: a recursive sort and a switch, in code that no file on disk
  * shows.
  */
 #include "host.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests of arenas: pieces do not overlap, are aligned and cleared where that is asked for, and all go at once. */
+/* Tests arenas: pieces do not overlap, are aligned and cleared on request, and are freed at once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +47,7 @@ static void cleared(void **state)
 	assert_memory_equal(first, zeros, 300);
 	assert_string_equal(common_arena_copy(&arena, "abcd", 3), "abc");
 	assert_string_equal(common_arena_copy(&arena, NULL, 0), "");
-	/* More than a block is not kept. */
+	/* A piece larger than a block is not kept. */
 	assert_non_null(common_arena_take(&arena, 100000));
 	common_arena_reset(&arena);
 	assert_null(arena.blocks);

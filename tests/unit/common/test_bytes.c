@@ -57,7 +57,7 @@ static void cursor_reads_in_order(void **state)
 	assert_false(cursor.failed);
 }
 
-/* After the first read past the end every read gives zero, even one that would have fitted. */
+/* After the first read past the end every read gives zero, even a read that would fit. */
 static void cursor_overrun(void **state)
 {
 	static const uint8_t bytes[] = {1, 2, 3};
@@ -92,7 +92,7 @@ static void varint_round_trip(void **state)
 			assert_true(common_read_varint(&in) == value);
 			assert_false(in.failed);
 			assert_int_equal(common_cursor_left(&in), 0);
-			/* Every shorter piece of it is refused. */
+			/* every truncation is refused */
 			for (size_t size = 0; size < out.size; size++) {
 				in = common_cursor(out.data, size);
 				assert_true(common_read_varint(&in) == 0);
@@ -107,7 +107,7 @@ static void varint_round_trip(void **state)
 	assert_int_equal(common_varint_size(UINT64_MAX), 10);
 }
 
-/* Every value has one encoding: longer ones, and ones that pass 64 bits, are refused. */
+/* Every value has a single encoding: longer encodings, and values beyond 64 bits, are refused. */
 static void varint_canonical(void **state)
 {
 	static const struct {
@@ -154,7 +154,7 @@ static void vector_grows(void **state)
 	common_bytes_free(&bytes);
 }
 
-/* A size that cannot be had fails once, and later writes change nothing. */
+/* A failed allocation is reported once, and later writes change nothing. */
 static void vector_without_memory(void **state)
 {
 	struct ptl_bytes bytes = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests of the chain of causes. */
+/* Tests the chain of causes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static void chain_is_outermost_first(void **state)
 	assert_string_equal(ptl_error_text(), "alone");
 }
 
-/* A function may report the text of an earlier failure in a new one. */
+/* A new failure may include the text of an earlier failure. */
 static void arguments_may_be_the_chain(void **state)
 {
 	(void)state;
@@ -50,7 +50,7 @@ static void errno_is_named_and_kept(void **state)
 	assert_string_equal(ptl_error_text(), "no memory for the index (4096 bytes)");
 }
 
-/* The chain has a fixed size: what is too long is cut, and the outermost cause stays. */
+/* The chain has a fixed size: overlong text is cut, and the outermost cause stays. */
 static void long_causes_are_cut(void **state)
 {
 	char path[5000];

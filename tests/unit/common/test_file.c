@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Tests of outputs that appear whole or not at all, and of bounded reading; a full disk included.
- */
+/* Tests output files that appear complete or not at all, and bounded reading, also with a full disk. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +33,7 @@ static int enter_folder(void **state)
 static int count_entries(void)
 {
 	DIR *dir = opendir(".");
-	int count = -2; /* . and .. */
+	int count = -2; /* without . and .. */
 
 	assert_non_null(dir);
 	while (readdir(dir))
@@ -106,7 +104,7 @@ static void output_appears_on_commit(void **state)
 	assert_int_equal(common_output_commit(&output), PTL_MISUSE);
 }
 
-/* A process that is killed before commit leaves nothing. */
+/* A process killed before commit leaves no file. */
 static void an_unnamed_output_appears_on_commit(void **state)
 {
 	struct common_output_file output;
@@ -129,7 +127,7 @@ static void an_unnamed_output_appears_on_commit(void **state)
 	assert_int_equal(common_output_commit(&output), 0);
 	assert_int_equal(count_entries(), 1);
 	expect_file("a", "new");
-	/* What came about meanwhile is not replaced. */
+	/* A file created meanwhile is not replaced. */
 	assert_int_equal(common_output_open_unnamed(&output, "b", false), 0);
 	put_file("b", "other");
 	assert_int_equal(common_output_commit(&output), PTL_SYSTEM);
@@ -155,7 +153,7 @@ static void abandon_leaves_nothing(void **state)
 	expect_file("a", "old");
 }
 
-/* An existing file is refused at once, and also when it came about meanwhile. */
+/* An existing file is refused at once; a file created meanwhile is refused at commit. */
 static void nothing_is_overwritten(void **state)
 {
 	struct common_output_file output;
@@ -258,7 +256,7 @@ static void pipes_and_devices(void **state)
 	assert_int_equal(access("/dev/full", F_OK), 0);
 }
 
-/* A write that stops half way goes on, and its failure is reported. */
+/* A partial write continues, and its failure is reported. */
 static void full_disk(void **state)
 {
 	struct rlimit before, limit;
@@ -321,7 +319,7 @@ static void read_whole_files(void **state)
 	assert_int_equal(common_read_file("a", 0, &data, &size), PTL_NO_MEMORY);
 	assert_int_equal(common_read_file("empty", 0, &data, &size), 0);
 	free(data);
-	/* No file tells its size here: the limit holds all the same. */
+	/* Files without a stated size: the limit still applies. */
 	assert_int_equal(common_read_file("/dev/zero", 1000000, &data, &size), PTL_NO_MEMORY);
 	assert_int_equal(common_read_file("/proc/self/status", 1000000, &data, &size), 0);
 	assert_memory_equal(data, "Name:", 5);

@@ -49,7 +49,7 @@ static void put_and_get(void **state)
 	assert_null(common_hash_map_get(&map, 4096));
 }
 
-/* No key and no value is special. */
+/* All keys and values are ordinary. */
 static void extreme_keys(void **state)
 {
 	struct common_hash_map map = {0};
@@ -144,7 +144,7 @@ static void byte_strings(void **state)
 	common_byte_map_free(&map);
 }
 
-/* Keys are told apart by length and by every byte, zeros included; the empty key is one. */
+/* Keys differ by length and by every byte, also by zeros; the empty key is valid. */
 static void byte_string_edges(void **state)
 {
 	struct common_byte_map map = {0};
@@ -201,7 +201,7 @@ static void rows_are_found(void **state)
 	free(rows);
 }
 
-/* Whatever is taken out, the others are found. */
+/* After any removal, all other rows are found. */
 static void rows_are_taken_out(void **state)
 {
 	struct row rows[1000];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests of heaps: what comes out is in order, whatever went in and was changed. */
+/* Tests heaps: items leave in order after any insertions and changes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ COMMON_HEAP(item, struct item, before)
 
 static uint64_t key_of(size_t i)
 {
-	return common_hash_high(i + 1, 9); /* some are equal */
+	return common_hash_high(i + 1, 9); /* some times are equal */
 }
 
 static void empty(struct item *heap, size_t count)
@@ -68,7 +68,7 @@ static void all_at_once(void **state)
 	empty(heap, COUNT);
 }
 
-/* The first one becomes later again and again, as in a merge. */
+/* The first item gets later times repeatedly, as in a merge. */
 static void changed(void **state)
 {
 	struct item heap[COUNT];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests of the JSON writer: nesting, escapes, bytes that are not UTF-8, exact numbers. */
+/* Tests the JSON writer: nesting, escapes, invalid UTF-8, exact numbers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -109,7 +109,7 @@ static void escapes(void **state)
 
 #define BAD "\xef\xbf\xbd"
 
-/* Each bad byte is one U+FFFD; what is good around it stays. */
+/* Each bad byte becomes a U+FFFD; valid neighbours stay. */
 static void utf8(void **state)
 {
 	static const struct {

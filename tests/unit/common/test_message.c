@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests of messages on a pipe and on a terminal, of the progress line, and of exit statuses. */
+/* Tests messages on a pipe and on a terminal, the progress line, and exit statuses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static int use_pipe(void **state)
 	return 0;
 }
 
-/* stderr becomes a terminal that changes nothing of what is written to it. */
+/* Replaces stderr by a terminal that does not change the output. */
 static int use_terminal(void **state)
 {
 	struct termios plain;
@@ -75,7 +75,7 @@ static int put_stderr_back(void **state)
 	return 0;
 }
 
-/* What was said since the last call. Every message is one write, and is there to be read. */
+/* Expects the text since the last call. Every message is a single write, and readable at once. */
 static void expect(const char *expected)
 {
 	ssize_t length;
@@ -181,7 +181,7 @@ static void colour_on_a_terminal(void **state)
 	expect("p: error: e\n");
 }
 
-/* It is written over in place, not more than ten times a second, and makes way for messages. */
+/* The progress line is overwritten in place, at most ten times a second, and makes way for messages. */
 static void progress_on_a_terminal(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests of numbers by what things are: growth, keys of several words, clearing, keys that collide. */
+/* Tests tables that number things by key: growth, keys of several words, clearing, colliding keys. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,12 +14,12 @@
 
 struct thing {
 	uint64_t key[2];
-	uint64_t other; /* is no part of the key */
+	uint64_t other; /* not part of the key */
 };
 
 struct things {
 	struct thing list[COUNT];
-	uint32_t count; /* with number 0 */
+	uint32_t count; /* number of things, including number 0 */
 	struct common_number_table numbers;
 };
 
@@ -67,7 +67,7 @@ static void all_of_the_key_counts(void **state)
 	assert_int_equal(take(0, 1), 2);
 	assert_int_equal(take(1, 0), 3);
 	assert_int_equal(take(0, 1), 2);
-	/* Number 0 is in no table: what it is like is a thing of its own. */
+	/* Number 0 is not in the table: an equal thing gets a number of its own. */
 	assert_int_equal(take(0, 0), 1);
 }
 
@@ -84,7 +84,7 @@ static void cleared_is_empty(void **state)
 	assert_int_equal(take(7, 0), 1);
 }
 
-/* A key whose slot is the first, in a table of 256; behind the one before. */
+/* Returns the smallest key above `before` that hashes to slot 0 of a table with 256 slots. */
 static uint64_t next_colliding(uint64_t before)
 {
 	uint64_t key[2] = {before, 0};
@@ -105,7 +105,7 @@ static void colliding_keys_are_forgotten(void **state)
 	for (unsigned i = 0; i < COLLIDING; i++)
 		assert_int_equal(take(keys[i], 0), i + 1);
 	assert_int_equal(things.numbers.mask, 0xff);
-	/* Those that are not near their slot are added once more, each time. */
+	/* Keys far from their slot are added again each time. */
 	for (unsigned i = 0; i < COLLIDING; i++) {
 		const uint32_t before = things.count, number = take(keys[i], 0);
 

@@ -17,7 +17,7 @@
 #include "common/program/message.h"
 #include "common/program/options.h"
 
-/* What was taken, in order: "output=a.ptl;quiet;". */
+/* Options in order: "output=a.ptl;quiet;". */
 struct taken {
 	char log[256];
 };
@@ -95,7 +95,7 @@ static const struct common_command_line line = {
 	.tables = tables,
 };
 
-/* What one run of the parser did. */
+/* Results of one run of the parser. */
 static struct {
 	int status, first;
 	struct taken taken;
@@ -103,7 +103,7 @@ static struct {
 	char out[4096], err[1024];
 } run;
 
-/* Reads what was written to the file behind fd, and puts back the descriptor that was saved. */
+/* Reads the text written to the file of fd, and restores the saved descriptor. */
 static void restore(int saved, int number, int fd, char *text, size_t size)
 {
 	ssize_t length;
@@ -178,7 +178,7 @@ static void options_and_operands(void **state)
 	expect("-o -- a", "output=--;", "a ");
 }
 
-/* What may be left out is never the next word. */
+/* An optional argument is never the next word. */
 static void optional_argument(void **state)
 {
 	(void)state;
@@ -353,7 +353,7 @@ static const struct common_option kinds_table[] = {
 static const struct common_option *const kinds_tables[] = {kinds_table, NULL};
 static const struct common_command_line kinds_line = {.program = "p", .tables = kinds_tables};
 
-/* Words are separated by blanks. What the parser says on standard error is in run.err. */
+/* Parses words separated by blanks. run.err gets the parser's standard error. */
 static int parse_kinds(const char *words, struct settings *settings)
 {
 	static char copy[512];
@@ -408,7 +408,7 @@ static void stored(void **state)
 	assert_int_equal(all.large, 64 << 10);
 	assert_int_equal(all.color, NEVER);
 	assert_true(all.span.from.from_end);
-	/* The neighbours of small members are as they were. */
+	/* Neighbours of small members are unchanged. */
 	assert_int_equal(parse_kinds("--no-flag --small 255 --mode 64 --duration 3us", &all), 0);
 	assert_true(!all.flag && all.given);
 	assert_int_equal(all.small, 64);
@@ -417,7 +417,7 @@ static void stored(void **state)
 	free_settings(&all);
 }
 
-/* A wrong value changes nothing, and the message says what is right. */
+/* A wrong value changes nothing, and the message states valid values. */
 static void not_stored(void **state)
 {
 	static const struct {
@@ -511,7 +511,7 @@ static void help(void **state)
 	assert_memory_equal(run.out, "Usage: ", 7);
 }
 
-/* Options under a heading of rare ones are in --help=all alone, and can be given. */
+/* Options under a heading of rare options appear only in --help=all, and work. */
 static void rare(void **state)
 {
 	static const struct common_option options[] = {
@@ -574,7 +574,7 @@ static void completion(void **state)
 	assert_string_equal(run.out, "");
 }
 
-/* The first operand is where the operands are even when argv is empty. */
+/* The index of the first operand is right even for an empty argv. */
 static void no_words_at_all(void **state)
 {
 	char *argv[] = {NULL};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of programs: by path, by the word that started them, quoted or not. */
+/* Tests names of programs: from a path, and from the first word of a command, quoted or not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static void first_words(void **state)
 	}
 }
 
-/* What common_quote_words makes is read back, whatever the name is. */
+/* Output of common_quote_words is read back for any name. */
 static void quoted(void **state)
 {
 	static const char *const names[] = {"a b", "it's", "back\\slash", "\"", "''", "=x", "gcc", "tab\there"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests shell quoting, against what /bin/sh makes of it too. */
+/* Tests shell quoting, also against /bin/sh. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Text with a rule in each line. */
+/* Tests texts with a rule per line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static int add(void *context, const char *rule, size_t size)
 	return 0;
 }
 
-/* Of a copy that ends where the text ends, so that a sanitizer sees what is read behind it. */
+/* Cuts a copy of the exact size, so that a sanitizer sees reads beyond the end. */
 static int cut(const char *text, size_t size, bool anywhere, struct ptl_bytes *rules)
 {
 	char *copy = malloc(size ? size : 1);

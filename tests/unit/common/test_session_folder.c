@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sockets of sessions: a session ends, and another of its name begins. */
+/* Tests sockets of sessions: a session ends, and another session of the same name begins. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,13 +79,13 @@ static void test_end(void **state)
 	common_session_end(folder, "one", listener);
 	assert_int_equal(reach("one"), PTL_NOT_FOUND);
 	assert_int_equal(count(), 0);
-	/* Once more, and of one that never was: nothing happens. */
+	/* Ending again, or ending an unknown session, has no effect. */
 	common_session_end(folder, "one", -1);
 	common_session_end(folder, "never", -1);
 	assert_int_equal(count(), 0);
 }
 
-/* The first has closed its listener, but the second begins before the first removes its socket. */
+/* The first session has closed its listener; the second session begins before the first removes its socket. */
 static void test_successor(void **state)
 {
 	int first = begin("name"), second;
@@ -99,7 +99,7 @@ static void test_successor(void **state)
 	assert_int_equal(count(), 0);
 }
 
-/* Only the socket of the name goes. */
+/* Only the socket with the name is removed. */
 static void test_neighbour(void **state)
 {
 	const int one = begin("one"), two = begin("two");

@@ -33,7 +33,7 @@ static void one_piece(void **state)
 	}
 }
 
-/* One object hashes one message after the other, given byte by byte. */
+/* One object hashes several messages in turn, byte by byte. */
 static void in_pieces(void **state)
 {
 	struct common_sha256 *hash = common_sha256_new();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests what handlers are set, and that threads get no signals. */
+/* Tests the installed handlers, and that threads get no signals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

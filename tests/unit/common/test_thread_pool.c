@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests of the ordered pipeline: order, window, workers and failures, with one thread and more. */
+/* Tests the ordered pipeline: order, window, workers and failures, with one thread and several. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -25,7 +25,7 @@ struct bench {
 	size_t window;
 	atomic_size_t worked, unfinished, most_unfinished;
 	atomic_uint busy[16]; /* by worker */
-	atomic_uint left[16]; /* by worker: how often it left */
+	atomic_uint left[16]; /* number of leave calls by worker */
 	pthread_t thread[16]; /* by worker */
 	size_t finished;
 	uint64_t results[2000];
@@ -33,7 +33,7 @@ struct bench {
 	bool awaits; /* every third job waits for its turn */
 };
 
-/* In its turn, all jobs before have been finished. */
+/* Waits for the job's turn: all earlier jobs are finished then. */
 static int await_turn(struct bench *bench, size_t job)
 {
 	const int status = common_pipeline_await();
@@ -43,7 +43,7 @@ static int await_turn(struct bench *bench, size_t job)
 	return status;
 }
 
-/* Takes a time that differs from job to job, so that jobs end in another order than they start. */
+/* Takes a different time for each job, so that jobs end in another order than they start. */
 static int work(void *context, unsigned worker, size_t job)
 {
 	struct bench *bench = context;
@@ -68,7 +68,7 @@ static int work(void *context, unsigned worker, size_t job)
 	atomic_fetch_sub(&bench->busy[worker], 1);
 	if (job == bench->work_fails || job == bench->work_fails_later)
 		return common_fail(PTL_CORRUPT, "job %zu", job);
-	return 1; /* not negative: no failure */
+	return 1; /* positive: success */
 }
 
 static int finish(void *context, size_t job)
@@ -85,7 +85,7 @@ static int finish(void *context, size_t job)
 	return 0;
 }
 
-/* On the thread that worked, once. */
+/* Called once on each worker's thread. */
 static void leave(void *context, unsigned worker)
 {
 	struct bench *bench = context;
@@ -156,7 +156,7 @@ static void window_bounds_memory(void **state)
 	}
 }
 
-/* Of two failures the earlier job's is reported, and all jobs before it were finished. */
+/* With two failures, the earlier job's failure is reported, and all jobs before it were finished. */
 static void work_fails(void **state)
 {
 	(void)state;
@@ -187,7 +187,7 @@ static void finish_fails(void **state)
 	}
 }
 
-/* Jobs that wait for their turn get it, or hear that the run has failed. */
+/* Waiting jobs get their turn, or learn of the run's failure. */
 static void jobs_wait_for_their_turn(void **state)
 {
 	(void)state;

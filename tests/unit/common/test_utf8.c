@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Characters of UTF-8: all of them come back; what is none is reported. */
+/* Tests characters of UTF-8: every character is read back; invalid bytes are reported. */
 #include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -78,12 +78,12 @@ static void fits(void **state)
 	assert_int_equal(common_utf8_fit("a\xc3\xa9", 3, 2), 1);
 	assert_int_equal(common_utf8_fit("a\xf0\x9f\x98\x80", 5, 4), 1);
 	assert_int_equal(common_utf8_fit("a\xf0\x9f\x98\x80z", 6, 5), 5);
-	/* What is no UTF-8 is cut anywhere. */
+	/* Invalid UTF-8 is cut anywhere. */
 	assert_int_equal(common_utf8_fit("a\x80\x80\x80\x80\x80", 6, 5), 5);
 	assert_int_equal(common_utf8_fit("\x80\x80\x80", 3, 2), 2);
 }
 
-/* The C library is the judge; its Unicode may be newer than ours, so that a few characters differ. */
+/* Compares widths with the C library, whose Unicode version may be newer: a few characters may differ. */
 static void widths(void **state)
 {
 	const locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests of numbers, sizes and durations as users write them. */
+/* Tests numbers, sizes and durations in users' notation. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests of growing arrays: how they grow, and that too much is refused without a change. */
+/* Tests growing arrays: growth, and refusal of excessive sizes without a change. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ static void grows_by_many(void **state)
 	assert_int_equal(COMMON_VECTOR_RESERVE(table.rows, table.capacity, 1001, "rows"), 0);
 	assert_int_equal(table.capacity, 2000);
 	assert_int_equal(table.rows[999][23], 1);
-	/* Doubling ends where the type of the capacity does. */
+	/* Doubling stops at the maximum of the capacity's type. */
 	assert_int_equal(COMMON_VECTOR_RESERVE(table.rows, table.capacity, 40000, "rows"), 0);
 	assert_int_equal(COMMON_VECTOR_RESERVE(table.rows, table.capacity, 40001, "rows"), 0);
 	assert_int_equal(table.capacity, UINT16_MAX);
@@ -86,7 +86,7 @@ static void next_capacity(void **state)
 	assert_true(common_vector_capacity(SIZE_MAX / 2 + 1, SIZE_MAX / 2 + 2, SIZE_MAX) == SIZE_MAX);
 }
 
-/* Without a capacity: at most an eighth is too much. The allocator's own words are looked at by the sanitizer. */
+/* Without a capacity, at most an eighth is unused. A sanitizer checks accesses. */
 static void by_count(void **state)
 {
 	uint64_t *array = NULL;

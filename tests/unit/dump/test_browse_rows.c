@@ -10,7 +10,7 @@
 #include "dump/browse/call_rows.h"
 
 #define THREADS 3
-#define RECORDS_MAX 700 /* of a thread: more than two marks' children at once */
+#define RECORDS_MAX 700 /* records per thread: more than two marks' children at once */
 #define ROWS_MAX (THREADS * (RECORDS_MAX + 8))
 
 static unsigned seed = 7;
@@ -21,7 +21,7 @@ static unsigned pick(unsigned below)
 	return (seed >> 8) % below;
 }
 
-/* Adds calls of one caller, and of each what it calls. */
+/* Adds the callees of a call, recursively. */
 static void grow(struct dump_record_list *list, int32_t depth, unsigned most)
 {
 	const unsigned count = depth == 0 ? 1 + pick(200) : pick(most);
@@ -69,7 +69,7 @@ static bool is_open(const struct dump_browse_calls *calls, dump_browse_row row)
 	return place.open;
 }
 
-/* All rows that are to be shown, by the levels alone: what lies deeper than a closed one is not. */
+/* Lists the visible rows by their levels: rows deeper than a closed row are hidden. */
 static size_t list_rows(const struct dump_browse_calls *calls, dump_browse_row *rows)
 {
 	size_t count = 0;
@@ -77,7 +77,7 @@ static size_t list_rows(const struct dump_browse_calls *calls, dump_browse_row *
 	for (size_t t = 0; t < calls->count; t++) {
 		const struct dump_browse_thread *thread = &calls->threads[t];
 		const size_t all = 1 + thread->below_count + thread->list.count;
-		size_t hidden = SIZE_MAX; /* what is as deep or deeper is */
+		size_t hidden = SIZE_MAX; /* level from which rows are hidden */
 
 		for (size_t number = 0; number < all; number++) {
 			const dump_browse_row row = (uint64_t)t << 40 | number;
@@ -110,7 +110,7 @@ static void check(struct dump_browse_calls *calls, dump_browse_row *rows)
 	}
 }
 
-/* The nearest row before that is less deep. */
+/* The parent is the nearest earlier row with a lower level. */
 static void check_parents(struct dump_browse_calls *calls, const dump_browse_row *rows, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -188,7 +188,7 @@ static void finds(void **state)
 		for (; dump_browse_calls_search(&calls, &row, false, is_function, &function); found++)
 			last = row;
 		assert_true(found == expected && (!found || row == last));
-		/* All that was found is shown. */
+		/* All found rows are visible. */
 		check(&calls, rows);
 		row = last + 1;
 		for (; found && dump_browse_calls_search(&calls, &row, true, is_function, &function); back++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Percentiles of spreads: the least value that so many of all do not pass. */
+/* Tests percentiles of spreads: the least value that this share of all values does not exceed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

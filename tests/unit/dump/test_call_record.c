@@ -11,11 +11,11 @@
 
 #include "dump/call/call_pack.h"
 
-/* More than is kept in memory. */
+/* more records than are kept in memory */
 #define RECORDS 1200000u
-/* Calls in each other, of which more than that go on. */
+/* nested calls; more open calls than are kept in memory */
 #define DEEP 200000u
-#define LONG_CUT 20000u /* one of so many calls is cut off where many end: what they have called is much */
+#define LONG_CUT 20000u /* one of LONG_CUT calls is cut off where many calls end, with a large subtree */
 
 static uint32_t random_state = 1;
 
@@ -28,10 +28,10 @@ static uint32_t pick(uint32_t below)
 static struct dump_call_record *expected;
 static size_t count, packed_cuts, filed_cuts, packed_changes, packed_stacks;
 
-/* Calls that go on, the innermost last, and the last that each has made; 0: none. */
+/* Numbers of open calls, innermost last, and each call's last callee; 0: no callee. */
 static size_t *open, *last, depth;
 
-/* Of any size. */
+/* Returns a number of random magnitude. */
 static uint64_t number(void)
 {
 	const uint64_t bits = (uint64_t)pick(UINT32_MAX) << 32 | pick(UINT32_MAX);
@@ -66,7 +66,7 @@ static void begin(struct dump_record_list *list)
 	last[depth++] = 0;
 }
 
-/* A record that may be changed, or the last of all, which may be packed when what was behind it is cut off. */
+/* Changes a changeable record, or the last record, which may already be packed if its successors were cut off. */
 static void change(struct dump_record_list *list, size_t index)
 {
 	struct dump_call_record *record;
@@ -88,7 +88,7 @@ static void change(struct dump_record_list *list, size_t index)
 	record->stack = expected[index].stack = pick(5);
 }
 
-/* The innermost call ends; it may go, with all that it has called. */
+/* Ends the innermost call; may cut it off with all callees. */
 static void end(struct dump_record_list *list, uint32_t cut_one_of)
 {
 	const size_t index = open[--depth];
@@ -140,7 +140,7 @@ static void read_all(const struct dump_record_list *list)
 	assert_int_equal(index, count);
 }
 
-/* A call that goes on, its last call, or the last record of all. */
+/* Returns an open call, its last callee, or the last record. */
 static size_t changeable(void)
 {
 	const size_t level = depth ? depth - 1 - pick((uint32_t)(depth < 30 || !pick(50) ? depth : 30)) : 0;
@@ -150,7 +150,7 @@ static size_t changeable(void)
 	return pick(2) || !last[level] ? open[level] : last[level];
 }
 
-/* Adds records until there are so many; calls begin more often than they end until so many go on. */
+/* Adds records up to `most`. Until `deep` calls are open, more calls begin than end. */
 static void make(struct dump_record_list *list, size_t most, size_t deep)
 {
 	while (count < most) {
@@ -184,7 +184,7 @@ static void check(size_t most, size_t deep, bool in_file)
 	make(&list, most, deep);
 	assert_int_equal(dump_record_list_complete(&list), 0);
 	read_all(&list);
-	/* It may be read again from the beginning, where it was given back. */
+	/* Records may be read again from the beginning after they were given back. */
 	read_all(&list);
 	assert_int_equal(dump_record_list_expand(&list, in_file), 0);
 	assert_int_equal(list.count, count);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests of which transfers are in pieces, and of which end one. */
+/* Tests which transfers belong to a piece, and which transfers end a piece. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "dump/call/call_summary.h"
 
 #define FUNCTION 7
-#define BEHIND 0x1005 /* the call */
+#define BEHIND 0x1005 /* address behind the call */
 
 static struct dump_summary_tree tree;
 static struct dump_summary summary;
@@ -42,7 +42,7 @@ static int call(unsigned flags)
 	return dump_summary_take(&summary, &transfer);
 }
 
-/* To a place that no symbol covers. */
+/* Adds a jump to a place without a symbol. */
 static int jump(unsigned flags, uint32_t instructions)
 {
 	const struct dump_transfer transfer = {.kind = DUMP_TRANSFER_JUMP,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests of what effects that are counted add to the calls of a piece, and of which nodes they become. */
+/* Tests the effects of counted steps on the calls of a piece, and the nodes that result. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +59,9 @@ static uint32_t enter(uint32_t from, uint32_t number)
 	return dump_summary_tree_enter(&tree, number, &like);
 }
 
-/* More than the index has room for near each other: what is not found is made again, and what is found is right. */
+/*
+ * More transfers than the index has nearby places for: missing entries are created again, and found entries are right.
+ */
 static void transfers_enter_the_call_that_they_entered_before(void **state)
 {
 	const uint32_t count = DUMP_SUMMARY_CALLS_MAX / 2;
@@ -83,7 +85,7 @@ static void transfers_enter_the_call_that_they_entered_before(void **state)
 		again += entered > count;
 	}
 	assert_true(again < count / 100);
-	/* Of other runs nothing is known. */
+	/* Sites of other runs are unknown. */
 	dump_summary_tree_use_sites(&tree, 8);
 	assert_int_equal(dump_summary_tree_entered(&tree, 0, 1), 0);
 }
@@ -130,7 +132,7 @@ static void nothing_is_left_for_the_next_piece(void **state)
 	(void)state;
 	flow_step_count(&tree.met, number);
 	dump_summary_tree_close(&tree);
-	/* And of one that is never closed. */
+	/* and for a piece that is never closed */
 	assert_int_equal(dump_summary_tree_begin(&tree), 0);
 	flow_step_count(&tree.met, number);
 	dump_summary_tree_meet(&tree, a)->instructions = 99;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What functions take is the same where a piece has a stack alone as where it has the paths of all calls, which are added up
- * here by their definition.
+ * Tests that totals of functions are equal for pieces with only a stack and for pieces with the paths of all calls. The
+ * expected totals are computed here from their definition.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 #define FUNCTIONS 12u
 #define NODES 4096u
-#define START 500u /* what the time is before a piece */
+#define START 500u /* time before a piece */
 
 static struct dump_summary_tree path_tree, stack_tree;
 static struct dump_summary paths, stack;
@@ -51,7 +51,7 @@ static struct sums *sums_of(struct sums *all, uint32_t function)
 	return &all[function == DUMP_NO_FUNCTION ? FUNCTIONS : function];
 }
 
-/* Whether a call of the function calls the node, however far out. */
+/* Returns whether a call of the function encloses the node at any distance. */
 static bool is_within(const struct dump_summary_node *nodes, uint32_t node, uint32_t function)
 {
 	for (uint32_t at = nodes[node].parent; at; at = nodes[at].parent)
@@ -173,7 +173,7 @@ static uint32_t pick(uint32_t below)
 	return (uint32_t)(common_hash_mix(random_state) % below);
 }
 
-/* Where each open call returns to, for returns that fit. */
+/* Return addresses of the open calls, for matching returns. */
 static uint64_t open_calls[NODES];
 static uint32_t depth;
 static uint64_t now;
@@ -233,7 +233,7 @@ static void random_calls(void **state)
 			const int wanted = dump_summary_take(&paths, &transfer);
 			const int got = dump_summary_take(&stack, &transfer);
 
-			/* A path that led to one function before leads to no other; a stack does not know that. */
+			/* A path that led to a function leads to no other function, which a stack does not know. */
 			if (!wanted && got == 1)
 				break;
 			assert_int_equal(wanted, got);
@@ -288,7 +288,7 @@ static void states_ask_for_paths(void **state)
 	stack.tracker = &tracker;
 	assert_int_equal(dump_summary_take(&stack, &call), 1);
 	assert_true(stack.by_function);
-	/* The piece ends, as a stack has no states, and the next one has paths. */
+	/* The piece ends because a stack has no states; the next piece has paths. */
 	assert_int_equal(dump_summary_state(&stack, &passed, NULL), 0);
 	assert_int_equal(dump_summary_take(&stack, &call), 0);
 	assert_int_equal(dump_summary_close(&stack, 0), 0);
@@ -296,7 +296,7 @@ static void states_ask_for_paths(void **state)
 	assert_false(stack.by_function);
 	assert_int_equal(dump_summary_take(&stack, &call), 1);
 	assert_int_equal(dump_summary_close(&stack, 0), 0);
-	/* Where nobody asks any more, a stack will do again. */
+	/* Without further questions, a stack suffices again. */
 	assert_int_equal(dump_summary_take(&stack, &call), 1);
 	assert_int_equal(dump_summary_close(&stack, 0), 0);
 	assert_int_equal(dump_summary_take(&stack, &call), 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What --where asks: what is taken, what is refused and why, and of which events it is true. */
+/* Tests expressions of --where: accepted expressions, errors, and matching events. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,7 +71,7 @@ static const struct {
 	{"Large == 0xffffffffffffffff", true},
 	{"Large > 18446744073709551614", true},
 	{"Large > -1", true},
-	{"Large == 18446744073709551616", true}, /* past 64 bits it is a float, and so is the comparison */
+	{"Large == 18446744073709551616", true}, /* beyond 64 bits: a float comparison */
 	{"Real == 1.5", true},
 	{"Real > 1", true},
 	{"Real >= 2", false},
@@ -111,7 +111,7 @@ static const struct {
 	{"User ~ [a-z]o*", false},
 	{"User != #1 && #2 == 3", false},
 	{"User != #1", true},
-	/* What expressions have besides. */
+	/* other parts of expressions */
 	{"Small == -2 and Real == 2", false},
 	{"Small == -2 and Real == 1.5", true},
 	{"Small == -2 or Real == 2", true},
@@ -129,7 +129,7 @@ static const struct {
 	{"lower(User) == 'zo\xc3\xab'", true},
 	{"lower(User) like \"z*\"", true},
 	{"User like 'Z*'", true},
-	{"User == User", false}, /* a word, as ever */
+	{"User == User", false}, /* still a plain word */
 	{"User == `User`", true},
 	{"`User` == \"Zo\xc3\xab\"", true},
 	{"Small + 3 == 1", true},
@@ -239,7 +239,7 @@ static void a_cut_payload_still_has_its_first_fields(void **state)
 	common_bytes_free(&values.scratch);
 }
 
-/* Fields that have to be there, for the user to learn which of them nothing has. */
+/* Lists the fields of the expression, so that the user learns which of them no event has. */
 static void names_its_fields(void **state)
 {
 	struct dump_query query = {0};
@@ -255,7 +255,7 @@ static void names_its_fields(void **state)
 	dump_query_free(&query);
 }
 
-/* An event without a schema has no field, but its header. */
+/* An event without a schema has only header fields. */
 static void without_a_schema(void **state)
 {
 	struct dump_values values = {0};
@@ -271,7 +271,7 @@ static void without_a_schema(void **state)
 	dump_query_free(&query);
 }
 
-/* It is left out, and the first cause is kept. */
+/* An event with an evaluation error is left out, and the first error is kept. */
 static void an_expression_that_makes_no_sense_of_an_event(void **state)
 {
 	struct dump_values values = {0};
@@ -333,7 +333,7 @@ static void trees_are_joined(void **state)
 	assert_true(dump_activities_want(&activities, &edges[0]));
 	assert_false(dump_activities_want(&activities, &edges[3]));
 	assert_false(dump_activities_want(&activities, &edges[5]));
-	/* An id of zeros is no activity: it joins nothing. */
+	/* An id of zeros is not an activity and joins nothing. */
 	zero.flags |= PTL_EVENT_HAS_RELATED;
 	other.flags |= PTL_EVENT_HAS_RELATED;
 	assert_int_equal(dump_activities_join(&activities, &zero), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Filters: what --pid, --time and --image take, and what passes them. */
+/* Tests filters: values of --pid, --time and --image, and matching. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static void numbers(void **state)
 	dump_filter_free(&filter);
 }
 
-/* Spans of a trace from 1000 to 5000. */
+/* Time spans in a trace from 1000 to 5000. */
 static const struct {
 	const char *text;
 	int status;
@@ -101,7 +101,7 @@ static void last(void **state)
 	assert_int_equal(common_time_span_last("1us", &filter.span), 0);
 	assert_int_equal(dump_filter_resolve(&filter, &machine, 5000), 0);
 	assert_true(filter.first_time == 4000 && filter.last_time == UINT64_MAX);
-	/* An end that nobody knows. */
+	/* the end of the trace is unknown */
 	assert_int_equal(dump_filter_resolve(&filter, &machine, 0), PTL_MISUSE);
 	assert_int_equal(common_time_span_last("-1us", &filter.span), PTL_MISUSE);
 	assert_int_equal(common_time_span_last("", &filter.span), PTL_MISUSE);

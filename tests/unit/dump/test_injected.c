@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Images that a rewriting adds to a trace of the software source: they apply from their time, within segments too. */
+/*
+ * Tests images added by rewriting a trace of the software source: an image applies from its time on, also inside
+ * segments.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +25,7 @@
 static const uint8_t jumps[] = {0xff, 0xe0, 0xff, 0xe0}; /* jmp rax, twice */
 static const uint8_t others[] = {0xff, 0xe1, 0xff, 0xe1};
 
-/* The image of each block that was executed, by its name. */
+/* Name of the image of each executed block. */
 struct images {
 	const struct flow_timeline *timeline;
 	const char *names[64];
@@ -100,16 +103,20 @@ static void load(struct dump_trace *made, uint64_t time, const char *name, uint6
 	dump_trace_event(made, &event, time);
 }
 
-/* What of the trace is executed: three jumps at each time, and where they go. */
+/* The executed flow: three jumps at each time, and their targets. */
 static const struct {
 	uint64_t time;
 	uint64_t at;
 	bool psb;
-	const char *name; /* of the image */
+	const char *name; /* name of the image */
 } steps[] = {
-	{10, BASE, true, "//anon"},    {60, BASE, false, "named"},
-	{75, HOLE, false, "late"},     {95, BASE, false, "named"}, /* what was recorded at 80 waits for the next PSB */
-	{100, BASE, true, "recorded"}, {120, BASE, false, "last"},
+	{10, BASE, true, "//anon"},
+	{60, BASE, false, "named"},
+	/* the image recorded at 80 applies from the next PSB */
+	{75, HOLE, false, "late"},
+	{95, BASE, false, "named"},
+	{100, BASE, true, "recorded"},
+	{120, BASE, false, "last"},
 };
 #define STEPS (sizeof(steps) / sizeof(steps[0]))
 #define JUMPS 3
@@ -133,7 +140,7 @@ static size_t put_steps(uint8_t *pt, struct dump_trace *made, uint32_t stream)
 		}
 		for (unsigned k = 0; k < JUMPS; k++)
 			size += format_pt_put_tip(pt + size, &last_ip, steps[i].at + 2 * (k & 1));
-		/* All go on from the same place. */
+		/* All flows continue from the same address. */
 		size += format_pt_put_tip(pt + size, &last_ip, BASE);
 	}
 	size += format_pt_put_tip_pgd_no_ip(pt + size);
@@ -163,8 +170,8 @@ static struct ptl_trace *make_trace(void)
 }
 
 /*
- * The first block at each time was begun before the packet that tells the time, and libipt looks at packets ahead: both may
- * give that block, or the last one, to either side. Those between are sure.
+ * The first block at each time began before the packet with the time, and libipt reads packets ahead: that block or the
+ * last block may count for either side. The blocks between are certain.
  */
 static void check(struct ptl_trace *trace, const struct flow_engine_class *engine)
 {
@@ -198,7 +205,7 @@ static void images_apply_from_their_time(void **state)
 	ptl_close(trace);
 }
 
-/* Counting takes another way, and must know the code that is added too. */
+/* Counting takes another code path, and must know the added code, too. */
 static void counting_knows_them(void **state)
 {
 	const struct flow_view_options options = {.engine = &flow_engine_native, .threads = 1};

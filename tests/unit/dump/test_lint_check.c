@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Limits of checks: what just reaches one passes, and what is beyond it by one fails. */
+/* Tests limits of checks: a value at the limit passes, and a value beyond by one fails. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

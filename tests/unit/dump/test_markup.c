@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Text as XML and CSV have it, hostile bytes included. */
+/* Tests text in XML and CSV, also with hostile bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The text and the JSON of one packet of every kind. */
+/* Tests text and JSON of a packet of every kind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

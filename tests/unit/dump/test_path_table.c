@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests of tables of paths: growth, what is alike but for the parent, what is not there, the largest number. */
+/* Tests tables of paths: growth, keys that differ only in the parent, missing keys, the largest number. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 struct node {
 	struct dump_path_key key;
-	uint64_t other; /* is no part of the key */
+	uint64_t other; /* not part of the key */
 };
 
 static struct node nodes[COUNT];

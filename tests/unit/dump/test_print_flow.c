@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Merging lines by time, and writing lines that were written before. */
+/* Tests merging lines by time, and repeating earlier lines. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static void give_back(void *context, struct ptl_bytes *text)
 	common_bytes_free(text);
 }
 
-/* "a1 a2 " with the times 1 and 2: each word is a line whose time is its number. */
+/* Makes lines of words such as "a1 a2 ": each word is a line with the word's number as time. */
 static struct dump_flow_lines lines_of(const char *words)
 {
 	struct dump_flow_lines lines = {0};
@@ -74,7 +74,7 @@ static void merges(void **state)
 	write_up_to(merge, 5, "c1 a2 a2 ");
 	add(merge, 1, "b5 b7 ");
 	add(merge, 7, "");
-	/* Equal times in order of group; a group keeps its own order, even where its times go back. */
+	/* Equal times are in order of groups. A group keeps its order even if its times decrease. */
 	write_up_to(merge, 9, "b5 c5 a6 b7 ");
 	assert_int_equal(given_back, 3);
 	add(merge, 0, "a9 ");
@@ -84,7 +84,7 @@ static void merges(void **state)
 	dump_flow_merge_free(merge);
 }
 
-/* Each has memory for much more than it holds: of 390,000 short ones that waited, it was 600 MB. */
+/* Each group of lines reserves far more memory than it uses: 390,000 waiting short groups once took 600 MB. */
 static void joins_short_lines(void **state)
 {
 	enum { LINES = 1000 };
@@ -106,7 +106,7 @@ static void joins_short_lines(void **state)
 	dump_flow_merge_free(merge);
 }
 
-/* More text than waits in memory: each part comes whole and in its order, and a second time when all was written. */
+/* More text than waits in memory: each part comes complete and in order, and again in a second round. */
 static void waits_in_a_file(void **state)
 {
 	enum { PARTS = 100, SIZE = 1 << 20 };
@@ -125,7 +125,7 @@ static void waits_in_a_file(void **state)
 				common_write_bytes(&lines.text, &(char){(char)('0' + i)}, 1);
 			assert_int_equal(dump_flow_merge_add(merge, i % 2, &lines), 0);
 		}
-		/* Many parts are in a file by now: they gave their memory back. */
+		/* Many parts are in a file now and have freed their memory. */
 		assert_in_range(given_back - round * PARTS, PARTS / 4, PARTS / 2);
 		sink.file = open_memstream(&sink.data, &sink.size);
 		assert_int_equal(dump_flow_merge_write(merge, UINT64_MAX, sink.file), 0);
@@ -146,10 +146,10 @@ static void times_within_lines(void **state)
 
 	(void)state;
 	assert_int_equal(dump_flow_lines_at(&lines, 5), 0);
-	assert_int_equal(dump_flow_lines_at(&lines, 7), 0); /* nothing was written at 5 */
+	assert_int_equal(dump_flow_lines_at(&lines, 7), 0); /* no line at time 5 */
 	assert_int_equal(lines.count, 1);
 	common_text_add(&lines.text, "x");
-	assert_int_equal(dump_flow_lines_at(&lines, 6), 0); /* not before 7 */
+	assert_int_equal(dump_flow_lines_at(&lines, 6), 0); /* times must not decrease below 7 */
 	assert_int_equal(lines.count, 1);
 	assert_int_equal(dump_flow_lines_at(&lines, 8), 0);
 	assert_int_equal(lines.count, 2);
@@ -159,7 +159,7 @@ static void times_within_lines(void **state)
 
 /* ---- writing ------------------------------------------------------------------------------------- */
 
-static unsigned made; /* tails that a format was asked for */
+static unsigned made; /* number of requested tails */
 
 static void test_block(const struct dump_flow_print *print, const struct flow_block *block, struct ptl_bytes *text)
 {
@@ -208,7 +208,7 @@ static struct flow_block block_at(uint64_t ip, const uint8_t *bytes)
 	};
 }
 
-/* Of no bytes, but of memory. */
+/* Returns a head without bytes, but with memory. */
 static struct ptl_bytes empty_head(void)
 {
 	struct ptl_bytes head = {0};
@@ -244,7 +244,7 @@ static void writes_again(void **state)
 	dump_flow_writer_free(writer);
 }
 
-/* Code that was given by an event is known by its bytes, other code by its image. */
+/* The bytes identify code of an event, and the image identifies other code. */
 static void tells_code_apart(void **state)
 {
 	static const uint8_t other_code[] = {0xcc, 0x31, 0xc0, 0xc3};
@@ -271,7 +271,7 @@ static void tells_code_apart(void **state)
 	dump_flow_writer_free(writer);
 }
 
-/* More code than the cache holds, so that slots are used again and the cache is emptied. */
+/* More code than the cache's size, so that slots are reused and the cache is emptied. */
 static void forgets(void **state)
 {
 	const struct dump_flow_print print = {.level = DUMP_FLOW_BLOCK};

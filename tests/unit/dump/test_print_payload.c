@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Payload fields of events as text and as JSON, and messages made of them. */
+/* Tests payload fields of events as text and JSON, and messages made of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -137,7 +137,10 @@ static const struct {
 	 " A=\"a b\" B=A\xc3\xa4 C=\"q\\\"\" D=B E=cafe F=\"\\x1b[2J\"",
 	 "{\"fields\":{\"A\":\"a "
 	 "b\",\"B\":\"A\xc3\xa4\",\"C\":\"q\\\"\",\"D\":\"B\",\"E\":\"cafe\",\"F\":\"\\u001b[2J\"}}"},
-	/* No UTF-8, a lone surrogate and a zero unit, ISO 8859-1, a zero byte within, a mark that turns the direction. */
+	/*
+	 * Invalid UTF-8, a lone surrogate and a zero unit, ISO 8859-1, a zero byte inside, a mark that reverses the
+	 * direction.
+	 */
 	{SCHEMA(odd_strings), BYTES("a\xff\0\x04\0\0\xd8x\0\0\0y\0\x02\0\xe4\xff\x03\0p\0q\xe2\x80\xae\n\0"),
 	 " A=\"a\\xff\" B=\"\\xed\\xa0\\x80x\\x00y\" C=\xc3\xa4\xc3\xbf D=\"p\\x00q\" E=\"\\xe2\\x80\\xae\\n\"",
 	 "{\"fields\":{\"A\":\"a\xef\xbf\xbd\",\"B\":\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdx\\u0000y\",\"C\":"
@@ -290,7 +293,7 @@ static void fills_messages(void **state)
 		dump_text_message(&message, &values, messages[i].message, &text, &places);
 		assert_string_equal(common_text_string(&message), messages[i].shown);
 	}
-	/* Where the payload ends early, places behind its end are shown as they are. */
+	/* If the payload ends early, placeholders of missing fields are printed unchanged. */
 	text.size = message.size = 0;
 	dump_text_payload(&text, &values, &schema, payload, 9, &places);
 	dump_text_message(&message, &values, "{0} {1} {2}", &text, &places);
@@ -301,7 +304,7 @@ static void fills_messages(void **state)
 	dump_places_free(&places);
 }
 
-/* A long field that a message names again and again must not fill memory. */
+/* A message that repeats a long field must not exhaust memory. */
 static void messages_end_growing(void **state)
 {
 	enum { LENGTH = 1 << 14, TIMES = 100 };

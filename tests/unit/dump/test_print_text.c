@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers, times, sizes and words as ptl-dump shows them; instructions, too. */
+/* Tests ptl-dump's output of numbers, times, sizes, words and instructions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "dump/print/status.h"
 #include "flow/code/disassembly.h"
 
-/* Compares what is in text, and empties it. */
+/* Compares the text, and empties it. */
 static void expect(struct ptl_bytes *text, const char *expected)
 {
 	assert_string_equal(common_text_string(text), expected);

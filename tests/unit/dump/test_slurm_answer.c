@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Answers of Slurm's programs, with what sites and their plugins print beside them. */
+/* Tests answers of Slurm's programs, with additional output of sites and plugins. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Transfers that are remembered for whole runs of blocks, which come as steps, and those of steps that come again, against those
- * of the same blocks one by one; and sums of calls, for which the engine remembers what steps lead to, against those of the same calls frame by frame: random
- * programs, whole and with damage, in one image and in pieces.
+ * Compares transfers remembered for whole runs of blocks (steps), and for repeated steps, with the transfers of the
+ * blocks one by one. Compares sums of calls from remembered step effects with sums frame by frame. Random programs run
+ * whole and damaged, in one image and in pieces.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,15 +45,15 @@ static struct ptl_trace *make_trace(size_t piece)
 static struct random_seeds seeds;
 static size_t all_steps, all_again;
 
-/* One way to find transfers: block by block, by steps, or by steps of which those that come again are not given. */
+/* How transfers are found: by blocks, by steps, or by steps without repetitions. */
 enum manner { BY_BLOCKS, BY_STEPS, BY_SCRIPTS };
 
 struct way {
 	struct dump_place_cache *cache;
-	const struct flow_segment *segment; /* at hand */
+	const struct flow_segment *segment; /* current segment */
 	struct dump_tracker tracker;
-	struct dump_transfers transfers; /* of all segments */
-	uint64_t instructions;           /* behind the last transfers of segments */
+	struct dump_transfers transfers; /* transfers of all segments */
+	uint64_t instructions;           /* instructions behind the last transfers of segments */
 	size_t segments, steps, again;
 };
 
@@ -109,7 +109,7 @@ static int again(void *partial, uint32_t number, uint64_t time)
 	return dump_scripts_again(&way->cache->scripts, &way->transfers, &way->tracker, number, time);
 }
 
-/* What is left in the tracker becomes a transfer, with its time. */
+/* Emits the rest in the tracker as a transfer, with its time. */
 static int emit(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
 {
 	struct way *way = context;
@@ -149,7 +149,7 @@ static void find(struct ptl_trace *trace, const struct flow_timeline *timeline, 
 	dump_place_cache_free(way->cache);
 }
 
-/* What runs are known by says nothing of the flow. */
+/* Clears the sites of runs, which do not affect the flow. */
 static void forget_sites(const struct way *way)
 {
 	for (size_t i = 0; i < way->transfers.count; i++)
@@ -168,7 +168,7 @@ static void assert_same(const struct way *a, const struct way *b)
 				    a->transfers.count * sizeof(*a->transfers.list));
 }
 
-/* The same, but that a call and its return may be two transfers. */
+/* As assert_same, but a call and its return may be two transfers. */
 static void assert_same_calls(const struct way *parted, const struct way *expected)
 {
 	size_t at = 0;
@@ -196,7 +196,7 @@ static void assert_same_calls(const struct way *parted, const struct way *expect
 
 /* ---- sums ---------------------------------------------------------------------------------------- */
 
-/* What the observer makes of the whole trace. */
+/* Returns the observer's report of the whole trace. */
 static struct dump_report report(struct ptl_trace *trace, const struct dump_call_session *calls,
 				 struct dump_call_observer observer, unsigned threads)
 {
@@ -238,7 +238,7 @@ static void compare_sums(struct ptl_trace *trace, const struct dump_call_session
 	dump_report_free(&expected);
 }
 
-/* How many transfers there are. */
+/* Compares the transfers. Returns their number. */
 static size_t compare(size_t piece)
 {
 	struct ptl_trace *trace = make_trace(piece);

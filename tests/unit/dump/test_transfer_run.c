@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests of what is remembered of runs of blocks. */
+/* Tests the memory of runs of blocks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Adds a run with so many transfers, the first of which leads to `to`; NULL: it is not remembered. */
+/* Adds a run with `count` transfers, the first to `to`. NULL: the run is not remembered. */
 static const struct dump_transfer_run *add(uint64_t to, size_t count, bool lands)
 {
 	const struct dump_transfer_run run = {.ip = to, .branch = 3};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests the ELF reader on this program itself, on pieces of it, and on what is no ELF file. */
+/* Tests the ELF reader with this program, truncated copies, and files that are not ELF. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 #include "common/file.h"
 #include "elf/file.h"
 
-/* Known to the symbol table, and to nobody else. */
+/* A function known only by the symbol table. */
 __attribute__((noinline, used)) static int a_function_to_be_found(int x)
 {
 	__asm__ volatile("" : "+r"(x));
@@ -36,10 +36,7 @@ static struct elf_file *open_own(int *fd)
 	return elf;
 }
 
-/*
- * Where /proc/self/maps says that our code is: base less file offset, and the mapped range's file
- * offset.
- */
+/* Finds the mapping of our code in /proc/self/maps: base less file offset, and the file offset of the range. */
 static void find_own_mapping(uint64_t address, uint64_t *base, uint64_t *offset)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -115,7 +112,7 @@ static int find_libc(struct dl_phdr_info *info, size_t size, void *path)
 	return 0;
 }
 
-/* Slots of the C library's own PLT are filled by functions that choose: relocations have their addresses alone. */
+/* IFUNC resolvers fill slots of the C library's PLT: such relocations have an address and no name. */
 static void names_plt_entries_of_choosers(void **state)
 {
 	struct ptl_symbol_table *table = NULL;
@@ -153,7 +150,7 @@ static void reads_a_build_id(void **state)
 
 	(void)state;
 	elf = open_own(&fd);
-	/* Debian's linker makes one of 20 bytes. */
+	/* Debian's linker makes build ids of 20 bytes. */
 	assert_int_equal(elf_build_id(elf, id), 20);
 	assert_true(elf_has_symtab(elf));
 	elf_close(elf);
@@ -224,7 +221,7 @@ static void refuses_what_is_no_elf_file(void **state)
 	assert_true(elf_open_memory("\177ELF", 4, &elf) < 0);
 }
 
-/* Whatever is cut off, there is an answer. */
+/* A file truncated anywhere gets an answer. */
 static void survives_truncation(void **state)
 {
 	uint8_t id[PTL_BUILD_ID_MAX];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests that names which overlap in a file's strings take memory in proportion to the file, and that names that end alike stay whole. */
+/*
+ * Tests that overlapping names in a string table take memory in proportion to the file, and that names with a common
+ * end stay whole.
+ */
 #include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +25,7 @@
 
 enum { SECTION_NULL, SECTION_TEXT, SECTION_SYMBOLS, SECTION_STRINGS, SECTIONS };
 
-/* A file with these strings, whose symbol i has the name at offset_of(i). */
+/* Makes a file with these strings; symbol i has its name at offset_of(i). */
 static int make_file(const char *strings, size_t size, unsigned count, uint32_t (*offset_of)(unsigned i))
 {
 	const Elf64_Off at = sizeof(Elf64_Ehdr) + SECTIONS * sizeof(Elf64_Shdr);
@@ -102,7 +105,7 @@ static void long_names(uint32_t (*offset_of)(unsigned i))
 	size_t size;
 
 	assert_non_null(strings);
-	/* No name begins as another does, so that the encoding shares nothing. */
+	/* Names have no common beginnings, so that the encoding shares nothing. */
 	for (unsigned i = 1; i + 1 < STRINGS; i++)
 		strings[i] = (char)('a' + (i * i / 7 + i) % 26);
 	strings[0] = strings[STRINGS - 1] = 0;
@@ -135,7 +138,7 @@ static uint32_t merged_offset(unsigned i)
 	return offsets[i];
 }
 
-/* As linkers write them: "all" within "read_all". */
+/* Linkers share string ends: "all" inside "read_all". */
 static void names_that_end_alike_are_whole(void **state)
 {
 	static const char *const names[] = {"read_all", "all", "write_all_bytes", "all_bytes", "bytes", "read_all"};

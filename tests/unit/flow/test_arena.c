@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests of arenas: what becomes of the memory of one that is used again. */
+/* Tests that arenas reuse the memory of earlier arenas. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static void fill(struct native_arena *arena, unsigned char *pieces[MANY])
 	}
 }
 
-/* How many spare chunks there are; takes and frees them. */
+/* Returns the number of spare chunks, by taking and freeing them. */
 static unsigned spare(struct native_arena *arena)
 {
 	unsigned count = 0;
@@ -50,7 +50,7 @@ static void pages_are_used_again(void **state)
 	for (unsigned i = 0; i < MANY; i++)
 		for (unsigned k = 0; k < MANY; k++)
 			same += again[i] == pieces[k];
-	/* All but the first chunk of each, which is small. */
+	/* All chunks except the small first chunk of each arena. */
 	assert_true(same > MANY - 8);
 	for (unsigned i = 0; i < MANY; i++)
 		assert_int_equal(again[i][PIECE - 1], i);

@@ -23,13 +23,13 @@
 
 /* ---- traces of random programs ----------------------------------------------------------- */
 
-/* Code as one image. */
+/* Loads the code as one image. */
 static void whole_image(struct dump_trace *made)
 {
 	dump_trace_load(made, 1, PID, "program", flow->base, flow->code_size, flow->code, flow->code_size);
 }
 
-/* The same bytes, in pieces: images of odd sizes, and code events over every other one. */
+/* Loads the code in pieces: images of odd sizes, and code events over every second image. */
 static void patchwork(struct dump_trace *made)
 {
 	static const uint8_t wrong[4096];
@@ -67,7 +67,7 @@ static struct ptl_trace *make_trace(void (*code)(struct dump_trace *), size_t pt
 
 static struct random_seeds seeds;
 
-/* Every engine sees what was executed, however the code is cut up; and they agree about blocks. */
+/* Every engine sees the executed instructions for any division of the code, and all engines agree about blocks. */
 static void random_programs(void **state)
 {
 	(void)state;
@@ -99,7 +99,7 @@ static void random_programs(void **state)
 	}
 }
 
-/* A stream that is cut off anywhere gives the flow's beginning, no instruction too many. */
+/* A stream truncated anywhere gives a beginning of the flow, without extra instructions. */
 static void cut_streams(void **state)
 {
 	(void)state;
@@ -111,7 +111,7 @@ static void cut_streams(void **state)
 			struct ptl_trace *trace = make_trace(whole_image, size);
 			struct seen seen;
 
-			/* Every length at first, then fewer. */
+			/* all lengths up to 200, then fewer */
 			if (size > 200)
 				step = 1 + size % 97;
 			decode(trace, flow_engines[i], 1, &seen);
@@ -120,7 +120,7 @@ static void cut_streams(void **state)
 				assert_memory_equal(seen.ips, flow->truth, seen.ip_count * sizeof(*flow->truth));
 				assert_true(seen.ip_count >= before);
 			}
-			/* A packet that is cut off is reported, and bytes without a PSB. */
+			/* A truncated packet is reported, and so are bytes without a PSB. */
 			if (first_gap(&seen)) {
 				assert_int_equal(first_gap(&seen)->cause,
 						 size < PTL_PT_PSB_SIZE ? FLOW_GAP_SYNC : FLOW_GAP_PACKET);
@@ -136,7 +136,7 @@ static void cut_streams(void **state)
 
 /* ---- what is missing --------------------------------------------------------------------- */
 
-/* Bytes from `at` on are lost: the flow before and behind is there, and the hole is reported. */
+/* Bytes from `at` on are lost: the flow before and behind is decoded, and the hole is reported. */
 static void holes(void **state)
 {
 	(void)state;
@@ -164,7 +164,7 @@ static void holes(void **state)
 		assert_int_equal(gap->offset, at);
 		assert_int_equal(gap->size, lost);
 		assert_int_equal(count_events(&seen, FLOW_GAP, FLOW_GAP_SYNC), next > at + lost);
-		/* The beginning and the end are as they were. */
+		/* The beginning and the end are unchanged. */
 		assert_true(seen.ip_count > flow->truth_count / 4 && seen.ip_count < flow->truth_count);
 		assert_memory_equal(seen.ips, flow->truth, gap->before * sizeof(uint64_t));
 		for (size_t k = 1; k < 1000; k++)
@@ -202,7 +202,7 @@ static void bytes_before_the_first_psb(void **state)
 	}
 }
 
-/* Half of the code is not there. */
+/* Loads only half of the code. */
 static void half_image(struct dump_trace *made)
 {
 	dump_trace_load(made, 1, PID, "program", flow->base, flow->code_size / 2, flow->code, flow->code_size / 2);
@@ -233,7 +233,7 @@ static void missing_code(void **state)
 			assert_true(seen.events[k].from < flow->base + flow->code_size);
 			across += seen.events[k].from < flow->base + flow->code_size / 2;
 		}
-		/* All of what is missing is in the ranking. */
+		/* The ranking contains all missing code. */
 		assert_int_equal(flow_timeline_build(trace, &timeline), 0);
 		assert_int_equal(flow_unmapped_run(trace, timeline, &options, false, &list), 0);
 		for (size_t k = 0; k < list.count; k++) {
@@ -241,7 +241,7 @@ static void missing_code(void **state)
 			gaps -= list.ranges[k].gaps;
 			assert_true(!k || list.ranges[k].gap_bytes <= list.ranges[k - 1].gap_bytes);
 		}
-		/* An instruction that begins in the image and ends outside is not outside of it. */
+		/* An instruction that crosses the image's end does not count as outside. */
 		assert_int_equal(gaps, across);
 		flow_unmapped_free(&list);
 		flow_timeline_free(timeline);
@@ -250,7 +250,7 @@ static void missing_code(void **state)
 	}
 }
 
-/* Code that only code events give. */
+/* Code given by code events only. */
 static void no_image(struct dump_trace *made)
 {
 	dump_trace_code(made, 1, PID, flow->base, flow->code_size, flow->code, flow->code_size);
@@ -302,7 +302,7 @@ static size_t find_tnt(void)
 	}
 }
 
-/* Bytes that are no packet cost the rest of their segment, and nothing else. */
+/* Bytes that are not a packet lose only the rest of their segment. */
 static void damaged_packets(void **state)
 {
 	size_t at, next;
@@ -311,7 +311,7 @@ static void damaged_packets(void **state)
 	random_flow_make(flow, 6, STEPS);
 	at = find_tnt();
 	next = ptl_pt_find_psb(flow->pt, flow->pt_size, at);
-	flow->pt[at] = 0x02; /* an extended opcode that does not exist */
+	flow->pt[at] = 0x02; /* an undefined extended opcode */
 	flow->pt[at + 1] = 0xff;
 	for (size_t i = 0; flow_engines[i]; i++) {
 		struct ptl_trace *trace = make_trace(whole_image, flow->pt_size);
@@ -345,7 +345,7 @@ static size_t put_tsc(uint8_t *at, uint64_t tsc)
 	return (size_t)size;
 }
 
-/* A CPU makes no PSB when code changes: the code follows the time that the packets show. */
+/* A CPU makes no PSB when code changes: the code version follows the packets' time. */
 static void code_follows_time(void **state)
 {
 	static const uint8_t before[] = {0x90, 0xff, 0xe0};                   /* nop; jmp rax */
@@ -390,7 +390,7 @@ static void code_follows_time(void **state)
 		trace = dump_trace_finish(&made);
 		decode(trace, flow_engines[i], 1, &seen);
 		assert_null(first_gap(&seen));
-		/* What runs while the time goes from 100 to 900 may be seen either way. */
+		/* Instructions between time 100 and 900 may have either version. */
 		assert_in_range(seen.ip_count, 10, 11);
 		assert_memory_equal(seen.ips, first, sizeof(first));
 		for (size_t k = 1; k < 3; k++)
@@ -440,7 +440,7 @@ static void figures(void **state)
 	}
 }
 
-/* A thread with two streams has one hash; another thread's flow lies between them in time. */
+/* A thread with two streams has one hash, although another thread's flow is between them in time. */
 static void threads_with_several_streams(void **state)
 {
 	uint8_t expected[COMMON_SHA256_SIZE];
@@ -478,8 +478,8 @@ static void threads_with_several_streams(void **state)
 		assert_int_equal(stats.processes[0].counts.instructions, stats.total.instructions);
 		assert_int_equal(stats.threads[0].tid, PID);
 		/*
-		 * Behind the first stream nothing is known to follow: what only the next PSB
-		 * proves, up to its address, is not there.
+		 * No flow is known to follow the first stream: instructions proven only by the next PSB's address are
+		 * missing.
 		 */
 		assert_true(stats.threads[0].counts.instructions <= flow->truth_count);
 		assert_true(stats.threads[0].counts.instructions + 100 > flow->truth_count);
@@ -487,7 +487,7 @@ static void threads_with_several_streams(void **state)
 			assert_memory_equal(stats.threads[0].ip_sha256, expected, sizeof(expected));
 		flow_stats_free(&stats);
 
-		/* The same counts without hashes, which takes another way through the view. */
+		/* Counts without hashes take another path through the view, and must be equal. */
 		assert_int_equal(flow_stats_run(trace, timeline, &options,
 						&(struct flow_stats_wanted){.hash = false, .gap_limit = 0}, &stats),
 				 0);
@@ -518,7 +518,7 @@ static int never(void *context, const struct flow_segment *segment, void *partia
 	return 0;
 }
 
-/* A view that fails ends the run with its status, and no partial result is forgotten. */
+/* A failing view ends the run with its status, and every partial result is freed. */
 static void views_that_fail(void **state)
 {
 	(void)state;
@@ -546,8 +546,8 @@ static void views_that_fail(void **state)
 /* ---- order of time ----------------------------------------------------------------------- */
 
 struct order {
-	uint64_t last;    /* time of the segment before */
-	uint64_t horizon; /* what was promised with it */
+	uint64_t last;    /* time of the previous segment */
+	uint64_t horizon; /* time promised with the previous segment */
 	size_t count;
 };
 
@@ -603,7 +603,7 @@ static void segments_by_time(void **state)
 
 /* ---- selections -------------------------------------------------------------------------- */
 
-/* A window takes a part of the flow; windows side by side take all of it. */
+/* A window gives a part of the flow; adjacent windows give the whole flow. */
 static void windows(void **state)
 {
 	size_t middle = 0;

@@ -19,7 +19,9 @@ static struct flow_errata errata_of(unsigned family, unsigned model)
 	return flow_errata_of(&machine);
 }
 
-/* What the installed libipt, which may be older, says of a CPU is in the table, and nothing else is said of that CPU. */
+/*
+ * The table contains the errata that the installed (possibly older) libipt lists for a CPU, and no others for that CPU.
+ */
 static void libipt_knows_no_others(void **state)
 {
 	unsigned known = 0;
@@ -45,7 +47,7 @@ static void libipt_knows_no_others(void **state)
 	assert_true(known >= 20);
 }
 
-/* CPUs that libipt 2.0.5 does not know. */
+/* CPUs unknown to libipt 2.0.5. */
 static void newer_cpus(void **state)
 {
 	static const uint16_t servers[] = {0x6ad, 0x6ae, 0x6cf, 0x1301};
@@ -100,12 +102,18 @@ static void damaged_packets(void **state)
 	const struct flow_errata none = {0}, cyc = {.skd007 = true}, tma = {.skz84 = true};
 
 	(void)state;
-	/* A CYC of which an OVF overwrites all but the first byte; the same where it is a CYC; and a whole one. */
+	/*
+	 * A CYC whose bytes after the first are overwritten by an OVF; the same bytes on a CPU without the erratum; a
+	 * complete CYC.
+	 */
 	check_read(cyc, "\x07\x02\xf3", 3, 1, PTL_PT_PAD);
 	check_read(none, "\x07\x02\xf3", 3, 2, PTL_PT_CYC);
 	check_read(cyc, "\x07\x02", 2, 2, PTL_PT_CYC);
 	check_read(cyc, "\x07\x04\xf3", 3, 2, PTL_PT_CYC);
-	/* A TMA with reserved bits and a byte more; the same elsewhere; one that is right; and one that is cut off. */
+	/*
+	 * A TMA with reserved bits and an extra byte; the same on a CPU without the erratum; a valid TMA; a truncated
+	 * TMA.
+	 */
 	check_read(tma, "\x02\x73\x11\x22\0\0\xff\x99", 8, 8, PTL_PT_PAD);
 	check_read(none, "\x02\x73\x11\x22\0\0\xff\x99", 8, PTL_CORRUPT, 0);
 	check_read(tma, "\x02\x73\x11\x22\0\x33\x01\x99", 8, 7, PTL_PT_TMA);

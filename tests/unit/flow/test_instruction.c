@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Holds the quick scan of instructions, and their classification, against Zydis. */
+/* Compares the quick scan of instructions, and their classification, with Zydis. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,10 +16,10 @@
 
 #define ROUNDS 2000000
 
-/* What a full decode says of the branch. */
+/* Returns the kind of branch by a full decode. */
 static uint8_t branch_by_mnemonic(const ZydisDecodedInstruction *decoded)
 {
-	/* Where transactions abort has packets of its own; JKZD and its like are not in any CPU that traces. */
+	/* Aborts of transactions have packets of their own. JKZD and similar instructions exist on no tracing CPU. */
 	if (decoded->mnemonic == ZYDIS_MNEMONIC_XBEGIN || decoded->mnemonic == ZYDIS_MNEMONIC_XEND ||
 	    decoded->mnemonic == ZYDIS_MNEMONIC_XABORT || decoded->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
 		return FLOW_BRANCH_NONE;
@@ -111,7 +111,7 @@ static void random_bytes(void **state)
 	assert_true(scanned > ROUNDS / 4);
 }
 
-/* Every opcode of the two maps with every ModRM, behind each prefix. */
+/* Compares every opcode of both maps with every ModRM behind each prefix. */
 static void all_opcodes(void **state)
 {
 	static const uint8_t prefixes[] = {0x90, 0x66, 0xf2, 0xf3, 0x64, 0x65, 0x40, 0x48, 0x4f};
@@ -128,7 +128,7 @@ static void all_opcodes(void **state)
 			bytes[at] = (uint8_t)(op >> 8);
 			bytes[at + 1] = (uint8_t)op;
 			memset(bytes + at + 2, 0x25, sizeof(bytes) - at - 2);
-			/* Without prefix the NOP is left out. */
+			/* without a prefix the NOP is skipped */
 			compare(&full, prefix ? bytes : bytes + 1, &scanned);
 		}
 	assert_true(scanned > 300000);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lengths by the rules for encodings: against Zydis where it knows the instruction; where not, against instructions that are
- * put together from parts as the manual says, and against those that LLVM 19 assembles.
+ * Tests instruction lengths by the encoding rules: against Zydis for known instructions; otherwise against instructions
+ * composed as in the manual, and against instructions assembled by LLVM 19.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #include "flow/code/instruction.h"
 #include "flow/code/instruction_encoding.h"
 
-/* An instruction under way: bytes behind it are noise, which must not matter. */
+/* An instruction being built. Bytes behind the instruction are noise, which must not matter. */
 struct built {
 	uint8_t bytes[32];
 	unsigned size;
@@ -75,7 +75,7 @@ static bool is_foreign(const ZydisDecodedInstruction *known)
 		known->opcode >> 4 == 8);
 }
 
-/* 1 where Zydis knows it. */
+/* Returns 1 if Zydis knows the instruction. */
 static unsigned compare(const struct built *built, unsigned i)
 {
 	ZydisDecodedInstruction known;
@@ -92,7 +92,7 @@ static unsigned compare(const struct built *built, unsigned i)
 	return 1;
 }
 
-/* All opcodes and ModRM behind what is built, with a SIB that has a base and one that has none. */
+/* Compares all opcodes and ModRM bytes behind the built bytes, with a SIB with base and a SIB without. */
 static unsigned compare_all(const struct built *start, unsigned i)
 {
 	unsigned count = 0;
@@ -154,7 +154,7 @@ static void vex_known(void **state)
 	assert_true(count > 500000);
 }
 
-/* With and without the bit that tells EVEX from what Zydis takes for MVEX. */
+/* with and without the bit by which Zydis tells EVEX from MVEX */
 static void evex_known(void **state)
 {
 	static const uint8_t maps[] = {1, 2, 3, 5, 6};
@@ -191,8 +191,8 @@ static void xop_known(void **state)
 }
 
 /*
- * REX2 is REX and more bits for registers: the instruction with it has the length of that with REX, which Zydis knows, but for
- * their own. SDM: the rows 4, 7, A and E of map 0, 3 and 8 of map 1 are undefined.
+ * REX2 is REX plus more register bits: an instruction has the same length with REX2 as with REX, apart from the prefix.
+ * SDM: rows 4, 7, A and E of map 0, and rows 3 and 8 of map 1 are undefined.
  */
 static bool is_row_undefined(unsigned map, unsigned opcode)
 {
@@ -233,7 +233,7 @@ static void compare_rex2(unsigned prefix, unsigned payload, unsigned rest)
 		    ZydisDecoderDecodeInstruction(&decoders[0], NULL, without.bytes, FLOW_INSTRUCTION_MAX, &known)) ||
 	    is_foreign(&known) || known.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY || known.opcode != opcode)
 		return;
-	/* Prefixes and escapes are no opcodes. */
+	/* Prefixes and escapes are not opcodes. */
 	if (known.opcode_map != (map ? ZYDIS_OPCODE_MAP_0F : ZYDIS_OPCODE_MAP_DEFAULT))
 		return;
 	assert_int_equal(status, 0);
@@ -254,7 +254,7 @@ static void rex2_known(void **state)
 
 /* ---- where only the rules do ------------------------------------------------------------------------------------------ */
 
-/* ModRM with what it asks for, as tables 2-1 to 2-3 of the SDM have it for 64-bit and 16-bit addresses. */
+/* Adds ModRM and the bytes it requires, by tables 2-1 to 2-3 of the SDM for 64-bit and 16-bit addresses. */
 static void put_address(struct built *built, unsigned modrm, unsigned sib, bool sixteen)
 {
 	const unsigned mod = modrm >> 6, rm = modrm & 7;
@@ -281,12 +281,12 @@ static void expect_length(const struct built *built, unsigned mode)
 
 	assert_int_equal(flow_encoding_read(built->bytes, sizeof(built->bytes), mode, &encoding), 0);
 	assert_int_equal(encoding.length, built->size);
-	/* One byte less is too little, whichever it is. */
+	/* Any truncation is too short. */
 	for (unsigned size = 0; size < built->size; size++)
 		assert_int_equal(flow_encoding_read(built->bytes, size, mode, &encoding), PTL_TRUNCATED);
 }
 
-/* All ModRM behind what is built up to the opcode, and immediate bytes behind. */
+/* Checks all ModRM bytes behind the built bytes, followed by immediate bytes. */
 static void expect_addresses(const struct built *start, unsigned mode, unsigned immediate)
 {
 	for (unsigned modrm = 0; modrm < 256; modrm += modrm < 0xc0 ? 1 : 9)
@@ -329,7 +329,7 @@ static void vex_rules(void **state)
 	}
 }
 
-/* With the bits for 32 general registers in use. */
+/* with the bits for 32 general registers */
 static void evex_rules(void **state)
 {
 	static const uint8_t maps[] = {1, 2, 3, 5, 6, 7};
@@ -339,7 +339,7 @@ static void evex_rules(void **state)
 		const unsigned map = maps[i >> 8], opcode = i & 0xff;
 		struct built start = begin(0x2e);
 
-		/* No room for a prefix: 4, 1, 6 and 4 bytes are the most there can be. */
+		/* Without a prefix: 4, 1, 6 and 4 bytes are the maximum. */
 		put(&start, 0x62);
 		put(&start, 0x18 | map);
 		put(&start, 0x78);
@@ -349,7 +349,7 @@ static void evex_rules(void **state)
 	}
 }
 
-/* What the map took over of the legacy maps: opcode, pp, W, ModRM.reg (8: any), immediate. */
+/* Instructions promoted from legacy maps: opcode, pp, W, ModRM.reg (8: any), immediate. */
 static void promoted_rules(void **state)
 {
 	static const struct {
@@ -383,7 +383,7 @@ static void promoted_rules(void **state)
 	}
 }
 
-/* Every opcode of the maps behind 0F 38 and 0F 3A has ModRM, the latter's a byte behind it. */
+/* Every opcode behind 0F 38 and 0F 3A has ModRM; behind 0F 3A an immediate byte follows. */
 static void legacy_rules(void **state)
 {
 	(void)state;
@@ -406,9 +406,9 @@ static void refused(void **state)
 		const char *bytes;
 		unsigned size, mode;
 	} cases[] = {
-		{"\x06", 1, 64},                     /* no instruction of 64-bit mode */
-		{"\xd6", 1, 64},                     /* nor this, for good */
-		{"\x0f\x04", 2, 64},                 /* an opcode without a meaning */
+		{"\x06", 1, 64},                     /* invalid in 64-bit mode */
+		{"\xd6", 1, 64},                     /* permanently invalid */
+		{"\x0f\x04", 2, 64},                 /* an undefined opcode */
 		{"\xf0\x0f\x38\xfc\x00", 5, 64},     /* LOCK */
 		{"\x66\xc4\xe2\x6b\x50\xc0", 6, 64}, /* 66, F2, LOCK and REX before VEX, EVEX, XOP */
 		{"\xf2\xc5\xf8\x58\xc0", 5, 64},
@@ -416,17 +416,17 @@ static void refused(void **state)
 		{"\xf0\x62\xf4\x7c\x08\x01\xc0", 7, 64},
 		{"\x66\x8f\xe8\x78\xc0\xc0\x00", 7, 64},
 		{"\x48\xd5\x10\x01\xc0", 5, 64}, /* REX before REX2 */
-		{"\xd5\x10\x0f\xc0\xc0", 5, 64}, /* an escape, and prefixes, behind it */
+		{"\xd5\x10\x0f\xc0\xc0", 5, 64}, /* an escape and prefixes behind REX2 */
 		{"\xd5\x10\x66\xc0\xc0", 5, 64},
 		{"\xd5\x80\x38\xc0\xc0", 5, 64},
 		{"\xd5\x08\xa1\x00\x00\x00\x00\x00\x00\x00\x00", 11, 64}, /* JMPABS with W, 66 */
 		{"\x66\xd5\x00\xa1\x00\x00\x00\x00\x00\x00\x00\x00", 12, 64},
-		{"\xc4\xe0\x78\x50\xc0", 5, 64}, /* maps that are not */
+		{"\xc4\xe0\x78\x50\xc0", 5, 64}, /* undefined maps */
 		{"\xc4\xe4\x78\x50\xc0", 5, 64},
 		{"\xc4\xff\x78\x50\xc0", 5, 64},
 		{"\x62\xf0\x7c\x08\x50\xc0", 6, 64},
 		{"\x8f\xeb\x78\x50\xc0", 5, 64},
-		{"\x62\xf4\x7c\x08\x01\xc0", 6, 32}, /* of 64-bit mode only */
+		{"\x62\xf4\x7c\x08\x01\xc0", 6, 32}, /* valid in 64-bit mode only */
 		{"\x62\xf9\x7c\x08\x01\xc0", 6, 32},
 		{"\x62\x01\xc0\x01\xc0\xc0", 6, 32}, /* BOUND, LES */
 		{"\xc4\x01\xc0\x01\xc0\xc0", 6, 32},
@@ -440,7 +440,7 @@ static void refused(void **state)
 			PTL_CORRUPT);
 }
 
-/* No instruction is longer than 15 bytes. */
+/* The limit of an instruction is 15 bytes. */
 static void too_long(void **state)
 {
 	struct built built = begin(0x2e);
@@ -464,7 +464,7 @@ static void too_long(void **state)
 
 /* ---- by name ---------------------------------------------------------------------------------------------------------- */
 
-/* As llvm-mc 19.1.7 assembles them: lkgs r8w; wrmsrns; ... Names are Intel's. */
+/* Instructions assembled by llvm-mc 19.1.7: lkgs r8w; wrmsrns; ... with Intel's names. */
 static const struct {
 	const char *bytes;
 	unsigned size;
@@ -608,7 +608,7 @@ static const struct {
 	{"\x62\xfa\x75\x08\xe4\x00", 6, "cmpzxadd"},
 };
 
-/* A newer Zydis disassembles some of them by itself: the text begins with the name. */
+/* Returns whether the text begins with the name: a newer Zydis disassembles some of the instructions. */
 static bool is_named(const struct ptl_bytes *text, const char *name)
 {
 	const size_t size = strlen(name);
@@ -641,7 +641,7 @@ static void names(void **state)
 	}
 }
 
-/* What they are to the flow of control. */
+/* Tests the kind of branch of the instructions. */
 static void branches(void **state)
 {
 	static const struct {

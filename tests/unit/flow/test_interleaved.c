@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compares the sums of interleaved segments, and how often blocks ran and branches were taken, with those of segments
- * decoded one by one: random programs, whole and with damage, by the TNT16 cache and where that is suspended again and
- * again.
+ * Compares sums, block counts and taken branches of interleaved segments with segments decoded one by one. Random
+ * programs run whole and damaged, with the TNT16 cache active and suspended repeatedly.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,16 +17,16 @@
 #define STEPS 30000
 #define SEGMENTS 4096
 
-/* By offset in the code: of a block, and of the instruction at its end. */
+/* Counts by code offset: of a block, and of the instruction at its end. */
 struct tally {
 	uint64_t ran[RANDOM_FLOW_CODE], taken[RANDOM_FLOW_CODE], not_taken[RANDOM_FLOW_CODE];
 };
 
 /* The sums of a segment. */
 struct sums {
-	struct tally *tally; /* NULL: of whoever wants sums alone */
+	struct tally *tally; /* NULL: sums without counts */
 	uint64_t base;
-	const struct flow_block *last; /* whose branch leads to what comes next */
+	const struct flow_block *last; /* previous block, whose branch leads to the next block */
 	uint64_t instructions, blocks, branches;
 	size_t event_count;
 	size_t room;
@@ -76,7 +75,7 @@ static void walk(struct sums *sums, const struct flow_batch *batch)
 	}
 }
 
-/* What was counted; *context is a segment's sums. */
+/* Adds a count; *context: sums of a segment. */
 static int take_count(void *context, const struct flow_block_run *run, uint64_t count, uint64_t taken)
 {
 	const struct sums *sums = context;
@@ -116,7 +115,7 @@ static int take(void *context, const struct flow_batch *batch)
 			assert_non_null(sums->events);
 		}
 		sums->events[sums->event_count] = batch->events[i];
-		/* It counts the blocks in runs, and how many are in runs differs. */
+		/* `before` counts blocks in runs, and the number of runs differs. */
 		sums->events[sums->event_count++].before = 0;
 	}
 	sums->instructions += batch->instructions;
@@ -178,7 +177,7 @@ static void decode_one_by_one(struct native_decoder *decoder, struct totals *tot
 	}
 }
 
-/* Segments do not end in the order in which they began. */
+/* Decodes segments interleaved; the order of ends differs from the order of starts. */
 static void decode_interleaved(struct native_interleaved *slots, struct totals *totals)
 {
 	size_t next = 0, busy;
@@ -202,7 +201,7 @@ static void decode_interleaved(struct native_interleaved *slots, struct totals *
 	} while (busy);
 }
 
-/* The credit of the TNT16 cache: the second one is used up soon. */
+/* Credits of the TNT16 cache; the second is soon used up. */
 static const int64_t credits[] = {1 << 20, 100};
 
 static void assert_equal(struct totals *totals)
@@ -218,7 +217,7 @@ static void assert_equal(struct totals *totals)
 	}
 }
 
-/* Segments of either kind tell their blocks, too. */
+/* Segments of both kinds count their blocks, too. */
 static void start_tallies(struct totals *totals, uint64_t base)
 {
 	memset(totals->tallies, 0, sizeof(totals->tallies));
@@ -229,7 +228,7 @@ static void start_tallies(struct totals *totals, uint64_t base)
 	}
 }
 
-/* The same segments where counts are wanted, too: nothing that was counted is missing or there twice. */
+/* Decodes the same segments with counts: nothing is missing or counted twice. */
 static void counts_equal(struct native_decoder *decoder, struct native_interleaved *slots, struct totals *totals,
 			 uint64_t base)
 {
@@ -237,7 +236,7 @@ static void counts_equal(struct native_decoder *decoder, struct native_interleav
 
 	start_tallies(totals, base);
 	decode_one_by_one(decoder, totals);
-	/* Its entries have sums so far. */
+	/* The entries have sums without counts so far. */
 	native_code_clear(decoder->code);
 	decoder->code->counters.sink = &sink;
 	for (unsigned i = 0; i < sizeof(credits) / sizeof(credits[0]); i++) {
@@ -284,7 +283,7 @@ static void interleaved_equal(struct random_flow *flow, struct totals *totals, b
 	native_decoder_close(&decoder);
 }
 
-/* Some bytes are others; more and more of them. */
+/* Damages `count` bytes. */
 static void damage(struct random_flow *flow, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)
@@ -317,7 +316,7 @@ static void random_programs(void **state)
 	free(flow);
 }
 
-/* A TNT packet without bits is none: what was read of it until that showed must not count. */
+/* A TNT packet without bits is invalid: bits read before the error must not count. */
 static void packets_that_are_none(void **state)
 {
 	static const uint8_t none[8] = {0x02, 0xa3, 0x01};
@@ -344,8 +343,8 @@ static void packets_that_are_none(void **state)
 }
 
 /*
- * A packet that is left to the decoder must not have begun a block of items already. In this program, bits that do not
- * fit stand before one.
+ * A packet left to the decoder must not have begun a block of items. In this program, surplus bits precede a block of
+ * items.
  */
 static void packets_that_are_left(void **state)
 {
@@ -367,7 +366,7 @@ static void packets_that_are_left(void **state)
 #define CONTEXTS 8
 #define WINDOWS 20000
 
-/* Contexts in which all kinds of windows are looked up, so many that entries replace each other. */
+/* Looks up all kinds of windows in so many contexts that entries replace each other. */
 static void looks_up(struct native_code *code, const uint32_t *contexts, unsigned count,
 		     struct native_tnt16_entry *seen)
 {
@@ -422,7 +421,7 @@ static void tnt16_entries_stay_the_same(void **state)
 	free(flow);
 }
 
-/* Each number has an id, and no other number has the same. */
+/* Each number has a unique id. */
 static void contexts_are_numbered(void **state)
 {
 	static struct native_context contexts[NATIVE_CONTEXT_LIMIT];
@@ -433,7 +432,7 @@ static void contexts_are_numbered(void **state)
 		assert_ptr_equal(native_context_of(&tnt16, native_context_id(number)), &contexts[number]);
 }
 
-/* More contexts than there is room for: none is added until all are cleared. */
+/* With more contexts than room, no context is added until all are cleared. */
 static void contexts_end(void **state)
 {
 	struct native_code *code = calloc(1, sizeof(*code));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests that the kernel's images and code, which are process 0's, are in every process's address space. */
+/* Tests that the kernel's images and code, which belong to process 0, are in every address space. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,11 +20,11 @@
 
 static const struct ptl_machine machine = {.source = "test", .mode = 64, .clock = PTL_CLOCK_MONOTONIC};
 
-/* Both sides of the border, and the kernel's usual place. */
+/* addresses on both sides of the user/kernel border, and the kernel's usual address */
 static const uint64_t bases[] = {0x8000000000000000ull - PAGES / 2 * PAGE, 0xffffffff81000000ull};
 #define REGIONS (sizeof(bases) / sizeof(bases[0]))
 
-/* What each page's bytes are; 0: nothing is there. */
+/* Byte that fills each page; 0: empty. */
 struct space {
 	uint8_t pages[REGIONS][PAGES];
 };
@@ -34,7 +34,7 @@ static uint64_t address_of(size_t region, size_t page)
 	return bases[region] + page * PAGE;
 }
 
-/* What a process sees of both. */
+/* Returns the byte that a process sees. */
 static uint8_t byte_of(const struct space *own, const struct space *kernel, size_t region, size_t page)
 {
 	if (own->pages[region][page] || !(address_of(region, page) >> 63))
@@ -74,7 +74,7 @@ static void change(struct dump_trace *made, struct pt_random *random, uint64_t t
 }
 
 struct expected {
-	struct space spaces[CHANGES + 1][2]; /* of process 0 and of the other, since each time */
+	struct space spaces[CHANGES + 1][2]; /* spaces of process 0 and of the other process after each change */
 };
 
 static void check_lookups(struct ptl_trace *trace, const struct flow_timeline *timeline, flow_root root,
@@ -93,7 +93,7 @@ static void check_lookups(struct ptl_trace *trace, const struct flow_timeline *t
 			assert_true(piece.first <= address && piece.last >= address);
 			if (byte)
 				assert_int_equal(byte_at(trace, &piece, address), byte);
-			/* The answer holds for all of the range. */
+			/* The answer is valid for the whole range. */
 			for (size_t other = 0; other < PAGES; other++)
 				if (address_of(region, other) >= piece.first && address_of(region, other) <= piece.last)
 					assert_int_equal(byte_of(own, kernel, region, other) != 0, byte != 0);
@@ -131,7 +131,7 @@ static bool take_difference(void *context, uint64_t first, uint64_t last)
 	return true;
 }
 
-/* All that differs is reported, in order. */
+/* All differences are reported, in order. */
 static void check_comparison(const struct flow_timeline *timeline, const struct expected *expected, uint32_t process,
 			     size_t one, size_t other)
 {
@@ -187,7 +187,7 @@ static void random_changes(void **state)
 	free(expected);
 }
 
-/* A process sees the kernel of its own machine; a fork from the kernel keeps no copy of what it had. */
+/* A process sees the kernel of its own machine. A fork from the kernel keeps no copy of the kernel's mappings. */
 static void whose_kernel(void **state)
 {
 	const struct ptl_machine second = {.source = "test", .mode = 64, .clock = PTL_CLOCK_MONOTONIC, .index = 1};

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* libptl-flow's public functions: what they give is what random programs executed, and misuse is refused. */
+/*
+ * Tests libptl-flow's public functions: results equal the executed instructions of random programs, and misuse is
+ * refused.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,7 +28,7 @@ static struct random_flow *make_program(uint64_t seed, unsigned features)
 	return program;
 }
 
-/* Memory is the caller's again once it is open: it is overwritten to show that. */
+/* Opens a program. The library copies the memory: overwriting the caller's memory afterwards shows that. */
 static struct ptl_flow *open_program(const struct random_flow *program, const struct ptl_machine *machine)
 {
 	uint8_t *code = malloc(program->code_size), *pt = malloc(program->pt_size);
@@ -72,9 +75,9 @@ static void add_item(struct sums *sums, const struct ptl_flow_item *item)
 struct counting {
 	struct sums total;
 	unsigned groups;
-	int made; /* partial results, less those that were taken over */
+	int made; /* number of partial results not yet merged */
 	bool sums;
-	int stop_with; /* what consume returns */
+	int stop_with; /* return value of consume */
 };
 
 static int begin(void *context, const struct ptl_flow_segment *segment, void **partial)
@@ -163,7 +166,7 @@ static int count(struct ptl_flow *flow, const struct ptl_flow_options *options, 
 
 /* ---- tests ------------------------------------------------------------------------------------------------ */
 
-/* Walks the flow: all its instructions in order are those that were executed. */
+/* Walks the flow: the instructions in order equal the executed instructions. */
 static void walk(struct ptl_flow *flow, const struct ptl_flow_options *options, const struct random_flow *program,
 		 struct sums *sums)
 {
@@ -221,7 +224,7 @@ static void test_flow_is_what_was_executed(void **state)
 	}
 }
 
-/* A run has what it may have or not, by chance: takes the first one that has TSC packets. */
+/* Makes the first program whose run has TSC packets: features are random. */
 static struct random_flow *make_timed_program(void)
 {
 	for (uint64_t seed = 1;; seed++) {
@@ -288,7 +291,7 @@ static void test_selection(void **state)
 	free(program);
 }
 
-/* What is missing is a gap in the flow, with its place, and no error. */
+/* Missing code is a gap at its place in the flow, and no error. */
 static void test_missing_code_is_a_gap(void **state)
 {
 	struct random_flow *program = make_program(1, 0);
@@ -315,7 +318,7 @@ static void test_missing_code_is_a_gap(void **state)
 	free(program);
 }
 
-/* No PSB: decoding cannot start. */
+/* Without a PSB, decoding cannot start. */
 static void test_other_bytes_are_a_gap(void **state)
 {
 	const struct ptl_flow_raw raw = {.size = sizeof(raw), .pt = "no packets at all", .pt_size = 17};
@@ -348,7 +351,7 @@ static void test_a_view_may_stop(void **state)
 	assert_non_null(strstr(ptl_error_text(), "consume ended the run"));
 	assert_int_equal(count(flow, NULL, &wrong), PTL_MISUSE);
 	assert_non_null(strstr(ptl_error_text(), "returned 7"));
-	/* An iterator before its first item, and in the middle. */
+	/* Frees an iterator before its first item, and in the middle. */
 	assert_int_equal(ptl_flow_iterator_new(flow, NULL, &iterator), 0);
 	ptl_flow_iterator_free(iterator);
 	assert_int_equal(ptl_flow_iterator_new(flow, NULL, &iterator), 0);
@@ -446,7 +449,7 @@ static void test_misuse_of_views_and_options(void **state)
 	free(program);
 }
 
-/* Callers of an older version have shorter structures; those of a newer one may not use what is not known. */
+/* Older callers have shorter structures; newer callers must not use unknown members. */
 static void test_sizes_of_structures(void **state)
 {
 	struct {
@@ -462,7 +465,7 @@ static void test_sizes_of_structures(void **state)
 	ptl_flow_iterator_free(iterator);
 	options.newer = 1;
 	assert_int_equal(ptl_flow_iterator_new(flow, &options.known, &iterator), PTL_UNSUPPORTED);
-	/* What lies behind the caller's structure is not looked at. */
+	/* Bytes behind the caller's structure are ignored. */
 	options.known.size = offsetof(struct ptl_flow_options, engine);
 	options.known.engine = "steam";
 	assert_int_equal(ptl_flow_iterator_new(flow, &options.known, &iterator), 0);
@@ -497,7 +500,7 @@ static void test_misuse_of_raw(void **state)
 	assert_int_equal(ptl_flow_open_raw(&raw, &flow), PTL_MISUSE);
 	assert_null(flow);
 	raw.memory = &memory;
-	memory.size = 1; /* the last byte there is */
+	memory.size = 1; /* last byte of the address space */
 	assert_int_equal(ptl_flow_open_raw(&raw, &flow), 0);
 	assert_non_null(ptl_flow_trace(flow));
 	assert_int_equal(ptl_flow_skipped_events(flow), 0);
@@ -516,7 +519,7 @@ static void test_names(void **state)
 	assert_string_equal(ptl_flow_gap_cause_name(PTL_FLOW_GAP_CODE), "missing-code");
 	assert_string_equal(ptl_flow_control_name(1), "interrupt");
 	assert_string_equal(ptl_flow_event_data_name(0), "page-fault-address");
-	/* 257 is not 1. */
+	/* 257 must not count as 1. */
 	assert_string_equal(ptl_flow_branch_name(257), "unknown");
 	assert_string_equal(ptl_flow_kind_name(257), "unknown");
 	assert_string_equal(ptl_flow_gap_cause_name(257), "unknown");

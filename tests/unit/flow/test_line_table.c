@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Line programs that compilers and linkers seldom make, or should not: each is put together here, byte by byte. */
+/* Tests rare or invalid line programs, built here byte by byte. */
 #include <dwarf.h>
 #include <elf.h>
 #include <libelf.h>
@@ -24,17 +24,20 @@ static void put(struct ptl_bytes *bytes, uint64_t value, size_t size)
 	common_write_le(bytes, value, size);
 }
 
-/* A unit around its program, of DWARF 5 or 4, with offsets of 4 or 8 bytes: folder /build and files one.c, sub/two.c and /abs.c, from 1. */
+/*
+ * Writes a unit with the program, of DWARF 5 or 4, with offsets of 4 or 8 bytes. Folder /build; files from 1: one.c,
+ * sub/two.c and /abs.c.
+ */
 static void put_unit(struct ptl_bytes *lines, unsigned version, size_t offset, const struct ptl_bytes *program)
 {
 	struct ptl_bytes names = {0};
 
-	put(&names, 1, 1); /* length of an instruction */
-	put(&names, 1, 1); /* operations of one */
+	put(&names, 1, 1); /* minimum instruction length */
+	put(&names, 1, 1); /* maximum operations per instruction */
 	put(&names, 1, 1);
 	put(&names, (uint8_t)-5, 1);
 	put(&names, 14, 1);
-	put(&names, 10, 1); /* special opcodes begin: the last three of the standard are none here */
+	put(&names, 10, 1); /* opcode base: the last three standard opcodes do not exist here */
 	common_write_bytes(&names, "\0\1\1\1\1\0\0\0\1", 9);
 	if (version == 5) {
 		common_write_bytes(&names, "\1\1\x1f\2", 4); /* paths, of .debug_line_str */
@@ -64,7 +67,7 @@ static void set_address(struct ptl_bytes *program, uint64_t address)
 	put(program, address, 8);
 }
 
-/* A row here, of this line; then so many bytes of it. */
+/* Adds a row of this file and line for `size` bytes. */
 static void row(struct ptl_bytes *program, int file, int lines, unsigned size)
 {
 	put(program, DW_LNS_set_file, 1);
@@ -92,7 +95,10 @@ static void put_section(struct ptl_bytes *file, unsigned number, size_t name, si
 	common_write_bytes(file, &header, sizeof(header));
 }
 
-/* An ELF file with these lines, and a section and a segment of code, which may be empty. NULL where the table is. */
+/*
+ * Makes the table of an ELF file with these lines and optionally a section and a segment of code. Returns NULL for an
+ * empty table.
+ */
 static struct flow_line_table *make_with_code(struct ptl_bytes *lines, const Elf64_Shdr *text,
 					      const Elf64_Phdr *segment)
 {
@@ -142,7 +148,7 @@ static struct flow_line_table *make(struct ptl_bytes *lines)
 	return make_with_code(lines, &(Elf64_Shdr){0}, &(Elf64_Phdr){0});
 }
 
-/* "file:line", or "" where none is known. */
+/* Expects "file:line", or "" for an unknown address. */
 static void expect(struct flow_line_table *table, uint64_t address, const char *expected)
 {
 	char text[128] = "";
@@ -174,7 +180,7 @@ static void expect_walk(struct flow_line_table *table, const char *expected)
 
 /* ---- tests --------------------------------------------------------------------------------------- */
 
-/* Names and rows, of each way to write them. */
+/* Reads names and rows of every encoding. */
 static void reads_units(void **state)
 {
 	static const struct {
@@ -192,9 +198,9 @@ static void reads_units(void **state)
 	row(&program, 1, 9, 4);
 	row(&program, 2, 2, 4);
 	row(&program, 3, 1, 4);
-	row(&program, 9, 1, 4);   /* no such file */
+	row(&program, 9, 1, 4);   /* file does not exist */
 	row(&program, 1, -14, 4); /* line 0 */
-	row(&program, 1, 6, 0);   /* no code */
+	row(&program, 1, 6, 0);   /* empty range */
 	row(&program, 1, 1, 4);
 	put(&program, 10 + 14 * 2 + 5 + 1, 1); /* a special opcode: 2 bytes and a line further */
 	put(&program, DW_LNS_const_add_pc, 1); /* 17 bytes */
@@ -225,7 +231,7 @@ static void reads_units(void **state)
 	common_bytes_free(&lines);
 }
 
-/* What no code is of says nothing of what lies behind it, nor of what begins there. */
+/* An empty sequence does not affect code behind it or at its address. */
 static void leaves_out_empty_sequences(void **state)
 {
 	struct ptl_bytes lines = {0}, program = {0};
@@ -251,7 +257,7 @@ static void leaves_out_empty_sequences(void **state)
 	expect_walk(table, "1000-1008:10 1008-1010:20 ");
 	flow_lines_free(table);
 
-	/* There is nothing else. */
+	/* The table has no other sequence. */
 	program.size = 0;
 	set_address(&program, 0x2000);
 	row(&program, 1, 4, 0);
@@ -262,7 +268,7 @@ static void leaves_out_empty_sequences(void **state)
 	common_bytes_free(&lines);
 }
 
-/* A linker that leaves out code has its lines begin at 0, where they may reach into code that is there. */
+/* A linker moves lines of removed code to address 0, possibly over other code. */
 static void tells_overlapping_code_apart(void **state)
 {
 	struct ptl_bytes lines = {0}, program = {0};
@@ -277,7 +283,7 @@ static void tells_overlapping_code_apart(void **state)
 	row(&program, 1, 9, 8); /* line 10, up to 1008 */
 	end(&program);
 	set_address(&program, 0x2000);
-	row(&program, 1, 19, 0x20); /* line 20, longer than what it begins in */
+	row(&program, 1, 19, 0x20); /* line 20, beyond the end of the other sequence */
 	end(&program);
 	put_unit(&lines, 5, 4, &program);
 	table = make(&lines);
@@ -293,12 +299,12 @@ static void tells_overlapping_code_apart(void **state)
 	common_bytes_free(&lines);
 }
 
-/* Where it is known what is code, lines of other addresses are not there: neither at 0, nor where linkers put them to be never found. */
+/* If code ranges are known, lines outside are dropped: at 0, and at the addresses that linkers use for removed code. */
 static void leaves_out_what_is_no_code(void **state)
 {
 	static const Elf64_Shdr text = {
 		.sh_type = SHT_NOBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_addr = 0x1000, .sh_size = 8};
-	/* Where there is a section, nobody asks for segments. */
+	/* Segments are ignored if there is a section. */
 	static const Elf64_Phdr segments[] = {
 		{.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_memsz = 0x2000},
 		{.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = 0x1000, .p_memsz = 8}};
@@ -309,7 +315,7 @@ static void leaves_out_what_is_no_code(void **state)
 	row(&program, 1, 1, 0x1004); /* line 2 */
 	end(&program);
 	set_address(&program, UINT64_MAX);
-	row(&program, 1, 2, 0x1004); /* line 3, which goes on at 0 */
+	row(&program, 1, 2, 0x1004); /* line 3, which wraps to address 0 */
 	end(&program);
 	set_address(&program, 0x1000);
 	row(&program, 1, 9, 4); /* line 10 */
@@ -334,7 +340,7 @@ static void leaves_out_what_is_no_code(void **state)
 	common_bytes_free(&lines);
 }
 
-/* A unit that is damaged or not known takes no other with it. */
+/* A damaged or unknown unit does not affect other units. */
 static void passes_damaged_units(void **state)
 {
 	struct ptl_bytes lines = {0}, program = {0}, bad = {0};
@@ -346,14 +352,14 @@ static void passes_damaged_units(void **state)
 	end(&program);
 	set_address(&bad, 0x1000);
 	row(&bad, 1, 1, 8);
-	common_write_bytes(&bad, "\0\x7f\1", 3); /* an opcode that is longer than the unit */
+	common_write_bytes(&bad, "\0\x7f\1", 3); /* an opcode beyond the end of the unit */
 	put_unit(&lines, 5, 4, &bad);
 	put_unit(&lines, 6, 4, &program);
 	put(&lines, 0, 8);
 	bad.size = 0;
 	set_address(&bad, 0x1000);
 	row(&bad, 1, 2, 8);
-	put(&bad, DW_LNS_advance_pc, 1); /* by what? */
+	put(&bad, DW_LNS_advance_pc, 1); /* the operand is missing */
 	put_unit(&lines, 4, 4, &bad);
 	put_unit(&lines, 5, 4, &program);
 	table = make(&lines);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Holds the native engine against random programs, whose flow is known, and libipt against the same. */
+/* Compares the native engine, and libipt, with random programs of known flow. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,15 +17,15 @@ struct seen {
 	const struct random_flow *flow;
 	size_t count; /* instructions */
 	unsigned enables, asyncs, overflows, gaps;
-	uint64_t instructions, branches; /* sums of the batches */
+	uint64_t instructions, branches; /* sums over batches */
 	uint64_t blocks_branches;
 	struct random_counts counts;
-	size_t bounded; /* instructions whose time was bounded on both sides */
+	size_t bounded; /* number of instructions with a lower and an upper time bound */
 };
 
 static void see_event(struct seen *seen, const struct flow_event *event)
 {
-	/* Nothing of an earlier event or segment shows in a field that has no value. */
+	/* A field without a value has no rest of an earlier event or segment. */
 	assert_true((event->flags & FLOW_EVENT_HAS_FROM) || !event->from);
 	assert_true((event->flags & FLOW_EVENT_HAS_TO) || !event->to);
 	random_count(&seen->counts, event->kind);
@@ -37,7 +37,7 @@ static void see_event(struct seen *seen, const struct flow_event *event)
 		seen->gaps += event->kind == FLOW_GAP;
 }
 
-/* The instruction at hand was executed when the mark says, if it says anything. */
+/* Checks that the mark's time bounds contain the current instruction's time. */
 static void see_time(struct seen *seen, const struct flow_mark *mark)
 {
 	uint64_t time = seen->flow->times[seen->count];
@@ -92,7 +92,7 @@ static void find_code(void *context, uint64_t ip, struct flow_code_range *range)
 		*range = (struct flow_code_range){end, UINT64_MAX, NULL, FLOW_NONE, false};
 }
 
-/* The address in the PSB+ at offset; false: it has none. */
+/* Reads the address in the PSB+ at offset. False: the PSB+ has no address. */
 static bool start_of(const struct random_flow *flow, size_t offset, uint64_t *ip)
 {
 	struct ptl_pt_context context = {0};
@@ -171,7 +171,7 @@ static int read_code(uint8_t *buffer, size_t size, const struct pt_asid *asid, u
 	return (int)size;
 }
 
-/* The generator's own judge: what libipt sees from the first packet to the last. */
+/* Checks the generator: libipt must decode the whole stream to the expected addresses. */
 static void libipt_equals_truth(struct random_flow *flow)
 {
 	struct pt_insn_decoder *decoder;
@@ -201,7 +201,7 @@ static void libipt_equals_truth(struct random_flow *flow)
 		status = pt_insn_next(decoder, &insn, sizeof(insn));
 		if (insn.iclass == ptic_error)
 			break;
-		/* Behind the last packet libipt walks on to the next branch that needs one. */
+		/* Behind the last packet, libipt continues to the next branch that needs a packet. */
 		if (count == flow->truth_count)
 			break;
 		assert_int_equal(insn.ip, flow->truth[count]);
@@ -213,7 +213,7 @@ static void libipt_equals_truth(struct random_flow *flow)
 	pt_image_free(image);
 }
 
-static struct random_seeds programs, clocks; /* of the two tests */
+static struct random_seeds programs, clocks; /* seeds of both tests */
 
 static void random_programs(void **state)
 {
@@ -223,7 +223,7 @@ static void random_programs(void **state)
 	assert_non_null(flow);
 	programs = random_flow_seeds(PROGRAMS);
 	while (random_flow_next(&programs)) {
-		/* Every other program has what libipt does not know, or does not get over in one piece. */
+		/* Every second program has features that libipt does not support. */
 		bool judged = programs.seed % 2;
 
 		random_flow_make_with(flow, programs.seed, STEPS, 1,
@@ -236,7 +236,7 @@ static void random_programs(void **state)
 	free(flow);
 }
 
-/* Times are bounded, and the bounds are true. */
+/* Times have bounds, and the bounds are correct. */
 static void times_within_bounds(void **state)
 {
 	struct random_flow *flow = malloc(sizeof(*flow));
@@ -301,7 +301,7 @@ static size_t put_header(uint8_t *pt, uint64_t *last_ip, bool enabled)
 	return size + format_pt_put_psbend(pt + size);
 }
 
-/* An event without an address does not show the address that an event of the segment before had. */
+/* An event without an address does not show an address from the previous segment. */
 static void addresses_of_earlier_segments(void **state)
 {
 	const struct ptl_machine machine = {.mode = 64};

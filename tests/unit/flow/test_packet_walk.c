@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The walk over a PT stream: pieces, damage, holes and bounds, on a stream that is kept in memory.
- */
+/* Tests the walk over a PT stream: pieces, damage, holes and bounds, on a stream in memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -16,12 +14,12 @@
 
 static struct flow_errata errata;
 
-/* Stands in for the reader's: bytes with at most one hole, given out in chunks. */
+/* Replaces the reader's structure: bytes with at most one hole, read in chunks. */
 struct ptl_trace {
-	struct ptl_bytes bytes; /* those of the hole are left out */
+	struct ptl_bytes bytes; /* without the bytes of the hole */
 	uint64_t hole_at;
 	uint64_t hole_size;
-	size_t chunk; /* no read gives more */
+	size_t chunk; /* maximal bytes per read */
 	int failure;
 };
 
@@ -75,7 +73,7 @@ static void put_bytes(struct ptl_trace *trace, const char *bytes, size_t size)
 	common_write_bytes(&trace->bytes, bytes, size);
 }
 
-/* What the walk must give, in order. */
+/* Expected items, in order. */
 struct want {
 	enum flow_packet_item_type type;
 	uint64_t offset, size;
@@ -168,7 +166,7 @@ static void damage_up_to_the_next_psb(void **state)
 	      PACKET(55, 2, PSBEND), SKIPPED(57, 2, "the data ends within TSC"));
 }
 
-/* The last packet before a hole may be cut, and so may the first behind it. */
+/* A hole may truncate the packets on both sides. */
 static void hole(void **state)
 {
 	struct ptl_trace trace = {.chunk = 7, .hole_at = 20, .hole_size = 1000};
@@ -204,7 +202,7 @@ static void bounds(void **state)
 	GIVES(&trace, 18, 54, PACKET(18, 16, PSB), PACKET(34, 2, PSBEND), PACKET(36, 16, PSB), PACKET(52, 2, PSBEND));
 }
 
-/* A bound that no packet starts at: what lies behind it is not looked at. */
+/* A bound inside a packet: bytes behind the bound are not read. */
 static void bound_within_damage(void **state)
 {
 	struct ptl_trace trace = {.chunk = 100};
@@ -217,7 +215,7 @@ static void bound_within_damage(void **state)
 	GIVES(&trace, 0, 30, PACKET(0, 16, PSB), SKIPPED(16, 14, "unknown opcode 05"));
 }
 
-/* The address of the TIP ends as a PSB does. */
+/* The TIP's address ends with the bytes of a PSB. */
 static void psb_behind_its_own_bytes(void **state)
 {
 	struct ptl_trace trace = {.chunk = 7};
@@ -229,7 +227,7 @@ static void psb_behind_its_own_bytes(void **state)
 	GIVES(&trace, 0, UINT64_MAX, SKIPPED(0, 3, "before the first PSB"), PACKET(3, 16, PSB), PACKET(19, 2, PSBEND));
 }
 
-/* The last packet of a capture is cut off, and the next capture's PSB follows: a byte of it may serve the packet. */
+/* A truncated last packet of a capture, followed by the next capture's PSB: the packet may consume bytes of the PSB. */
 static void psb_within_a_cut_packet(void **state)
 {
 	static const struct {
@@ -258,7 +256,7 @@ static void psb_within_a_cut_packet(void **state)
 			}
 }
 
-/* Packets that are whole, and end as a PSB does or begin the run that it ends; and a PSB behind another. */
+/* Complete packets that end like a PSB or begin the run of its bytes; and a PSB behind a PSB. */
 static void psb_behind_what_looks_like_one(void **state)
 {
 	struct ptl_trace trace = {.chunk = 7};
@@ -307,8 +305,8 @@ static void a_failing_read_ends_the_walk(void **state)
 }
 
 /*
- * A stream of several pieces with damage here and there: the items cover it without gap or overlap,
- * each packet is what stands there, and chunks of any size give the same.
+ * A stream of several pieces with damage: the items cover the stream without gap or overlap, each packet is correct,
+ * and the size of chunks makes no difference.
  */
 static void large_stream(void **state)
 {

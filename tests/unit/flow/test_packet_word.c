@@ -35,7 +35,7 @@ static void find_code(void *context, uint64_t ip, struct flow_code_range *range)
 		*range = (struct flow_code_range){end, UINT64_MAX, NULL, FLOW_NONE, false};
 }
 
-/* Some bytes are others; more and more of them. */
+/* Damages `count` bytes. */
 static void damage(struct random_flow *flow, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)
@@ -43,7 +43,7 @@ static void damage(struct random_flow *flow, unsigned count)
 			(uint8_t)(1u << pt_random_below(&flow->random, 8));
 }
 
-/* With each kind of packets that a run may have, and without: timing packets leave few words that are met again. */
+/* Each kind of packets, and none: with timing packets, few words repeat. */
 static const unsigned features[] = {
 	0,        FLOW_FORMS, FLOW_FORMS | FLOW_32, FLOW_FORMS | FLOW_EVENTS | FLOW_RESTART, FLOW_DEFERRED,
 	FLOW_ALL, FLOW_POPS,  FLOW_ALL | FLOW_POPS};
@@ -86,7 +86,7 @@ static void load(const char *name, const char *file, uint8_t **data, size_t *siz
 	}
 }
 
-/* The code of each is one range. */
+/* Each trace has its code in one range. */
 static void real_traces(void **state)
 {
 	static const struct {

@@ -15,15 +15,15 @@
 #define ROUNDS 4        /* words are met, remembered, and taken */
 #define NEVER INT64_MAX /* words rest so long */
 
-/* Code as it is at the moment, behind word_changes. */
+/* Current code; begins with word_changes. */
 struct changing {
 	struct word_changes changes;
 	uint64_t base;
-	const uint8_t *first; /* what the code is before any change */
+	const uint8_t *first; /* code before any change */
 	uint32_t size;
-	bool events; /* code events gave all code: what changes is watched from the start */
+	bool events; /* all code is given by code events: changes are watched from the start */
 	const struct random_changes *list;
-	size_t next; /* of the list */
+	size_t next; /* index in `list` */
 	struct native_decoder *decoder;
 	uint8_t code[RANDOM_FLOW_CODE];
 };
@@ -41,7 +41,7 @@ static void find_code(void *context, uint64_t ip, struct flow_code_range *range)
 		*range = (struct flow_code_range){end, UINT64_MAX, NULL, FLOW_NONE, false};
 }
 
-/* Writes other code; reports the bytes that are others, as one span. Whether there are any. */
+/* Writes code. Reports the changed bytes as one span. Returns whether bytes changed. */
 static bool write_code(struct changing *changing, uint32_t at, const uint8_t *bytes, uint32_t size,
 		       struct flow_code_span *span)
 {
@@ -57,7 +57,7 @@ static bool write_code(struct changing *changing, uint32_t at, const uint8_t *by
 	return first < end;
 }
 
-/* Words that were forgotten rest; here, they are not to. */
+/* Wakes forgotten words, which would otherwise rest. */
 static void wake_words(struct native_decoder *decoder)
 {
 	if (decoder->code->packet_words.rest != NEVER)
@@ -76,7 +76,7 @@ static bool write_next(struct changing *changing, struct flow_code_span *span)
 	return write_code(changing, change->first, changing->list->bytes + change->bytes, change->size, span);
 }
 
-/* Before a round, whose first segment is at 0, the code is what it was at first. */
+/* Restores the original code before a round; a round's first segment is at position 0. */
 static void go_back(struct changing *changing, struct native_decoder *decoder, size_t at)
 {
 	struct flow_code_span span;
@@ -108,7 +108,7 @@ static uint64_t until(const struct changing *changing)
 	return change ? change->clock : UINT64_MAX;
 }
 
-/* As the engine does it where a packet reports a later time. */
+/* Changes the code like the engine when a packet reports a later time. */
 static uint64_t recode(void *context, uint64_t time)
 {
 	struct changing *changing = context;
@@ -133,7 +133,7 @@ static void before_segment_by_time(struct word_changes *changes, struct native_d
 	wake_words(decoder);
 }
 
-/* By time: a packet reports each change, not a PSB. */
+/* by_time: a timing packet reports each change, instead of a PSB. */
 static void check_random(bool by_time, void (*before)(struct word_changes *, struct native_decoder *, size_t))
 {
 	static const unsigned features[] = {0, FLOW_FORMS, FLOW_FORMS | FLOW_32, FLOW_EVENTS, FLOW_DEFERRED};
@@ -184,9 +184,9 @@ static void changes_by_time(void **state)
 
 #define LOOP 0x400000ull
 #define LOOP_SEGMENTS 200
-#define LOOP_PACKETS 80 /* of TNT, six bits each */
+#define LOOP_PACKETS 80 /* TNT packets of six bits each */
 
-/* Eight bytes in ways that are one block or two, and JZ back to them. */
+/* Eight bytes as one block or two, and JZ back to them. */
 static const uint8_t loops[][10] = {
 	{0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x74, 0xf6},
 	{0x89, 0xd8, 0x89, 0xd8, 0x89, 0xd8, 0x89, 0xd8, 0x74, 0xf6},
@@ -199,13 +199,13 @@ static void before_loop(struct word_changes *changes, struct native_decoder *dec
 	struct pt_random random = pt_random(1 + at);
 	struct flow_code_span span;
 
-	/* Now and then it stays. */
+	/* Occasionally the code stays the same. */
 	if (write_code(changing, 0, loops[pt_random_below(&random, COUNT(loops))], sizeof(loops[0]), &span))
 		native_code_change(decoder->code, &span, 1);
 	wake_words(decoder);
 }
 
-/* The same words of packets come in the same place again and again, and are executed in other code. */
+/* The same packet words recur at the same place with different code. */
 static void loops_that_change(void **state)
 {
 	static uint8_t pt[LOOP_SEGMENTS * (LOOP_PACKETS + 64) + FLOW_ENGINE_ROOM];

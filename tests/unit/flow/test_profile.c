@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compares the counts of a profile with those of the same blocks in order, by the same engine and by libipt: random
- * programs, whole and with damage, in one image and in pieces.
+ * Compares a profile's counts with counts from blocks in order, by the same engine and by libipt. Random programs run
+ * whole and damaged, in one image and in pieces.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 #define PID 7
 #define STEPS 20000
 
-/* Code as images of odd sizes; every other piece, by a code event. */
+/* Adds code as images of odd sizes; every second piece by a code event. */
 static void add_code(struct dump_trace *made, size_t piece)
 {
 	for (size_t at = 0, number = 0; at < flow->code_size; at += piece, number++) {
@@ -52,7 +52,10 @@ static struct ptl_trace *make_trace(size_t piece)
 	return dump_trace_finish(&made);
 }
 
-/* Processes with programs of these names; those of one name are alike, and there are more than codes are kept for. */
+/*
+ * Processes with programs of these names; processes with the same name are alike. There are more programs than cached
+ * codes.
+ */
 static const char programs[] = "abacdefabdcfeafb";
 
 static struct ptl_trace *make_processes(void)
@@ -100,7 +103,7 @@ static void assert_equal(const struct flow_profile *a, const struct flow_profile
 	}
 }
 
-/* Counts on the way against blocks in order; returns how many indirect branches there were. */
+/* Compares counts with blocks in order. Returns the number of indirect branches. */
 static uint64_t compare_trace(struct ptl_trace *trace, unsigned threads, const struct flow_engine_class *engine)
 {
 	const struct flow_view_options fast = {.threads = threads};

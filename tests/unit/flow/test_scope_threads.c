@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads that look up the scopes of this program's own code, none of which was read before, find what one thread finds. make
- * check-threads runs this under ThreadSanitizer.
+ * Several threads look up scopes of this program's own code, not read before, and find the same as a single thread.
+ * "make check-threads" runs this under ThreadSanitizer.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,11 +32,11 @@ struct looker {
 	pthread_barrier_t *begin;
 	const struct addresses *addresses;
 	struct flow_scope_table *table;
-	uint64_t hash; /* of all that was found */
+	uint64_t hash; /* hash of all results */
 	size_t found;
 };
 
-/* Each address, with the functions that are inlined there and where they are declared. */
+/* Looks up each address, with inlined functions and their declarations. */
 static void look(struct looker *looker)
 {
 	for (size_t i = 0; i < looker->addresses->count; i++) {
@@ -59,7 +59,7 @@ static void *look_with_others(void *context)
 	return NULL;
 }
 
-/* Of all units, so far as there is room. */
+/* Lists addresses of all units, up to the array's size. */
 static void list_addresses(Dwarf *dwarf, struct addresses *addresses)
 {
 	Dwarf_Aranges *ranges;

@@ -37,7 +37,7 @@ static void psb_plus(void **state)
 	flow_psb_plus_read(BYTES(PSB "\0\0\0" MODE_64 "\0" PSBEND), &none, &found);
 	assert_true(found.complete && !found.has_ip && found.has_mode);
 
-	/* Cut off; ended by an overflow; not a PSB at all. */
+	/* Truncated; ended by an overflow; not a PSB. */
 	flow_psb_plus_read(BYTES(PSB MODE_64 "\x7d\x00\x00"), &none, &found);
 	assert_false(found.complete);
 	assert_int_equal(found.size, 18);
@@ -70,16 +70,16 @@ static void segment_ends(void **state)
 	check_end("\x06\x06", 2, 2, false, 2);
 	/* MTC, PAD and CYC behind the last TNT. */
 	check_end("\x06\x59\x11\0\0\x0b", 6, 1, false, 6);
-	/* TIP of which a byte is missing. */
+	/* truncated TIP */
 	check_end("\x06\x2d\x01", 3, 1, false, 1);
-	/* A FUP alone; with its TIP; one that belongs to a transaction's state. */
+	/* A FUP alone; with a TIP; a FUP of a transaction's state. */
 	check_end("\x3d\x01\x00", 3, 3, true, 3);
 	check_end("\x3d\x01\x00\x2d\x02\x00", 6, 6, false, 6);
 	check_end("\x99\x21\x3d\x01\x00", 5, 5, false, 5);
-	/* TIP without an address within the flow; where packets are disabled. */
+	/* TIP without an address in the flow, and while packets are disabled. */
 	check_end("\x06\x0d\x06\x06", 4, 1, false, 1);
 	check_end("\x06\x01\x0d\x06", 4, 4, false, 4);
-	/* What is no packet is left to who decodes. */
+	/* Invalid bytes are left to the decoder. */
 	check_end("\x06\x02\xff\x06\0\0", 6, 6, false, 6);
 }
 
@@ -109,7 +109,7 @@ static void enabled_at_the_end(void **state)
 	ENDS(PSB_PLUS PGE, true, false, 0);
 	ENDS(PSB_PLUS "\x06" PGD PGE, true, false, 0);
 	ENDS(PSB_PLUS FUP PGD, false, false, 0);
-	/* Overflows: what follows says. */
+	/* After an overflow, the next packets decide. */
 	ENDS(PSB_PLUS OVF, false, true, 0);
 	ENDS(PSB_PLUS OVF "\x59\x11", false, true, 0);
 	ENDS(PSB_PLUS OVF FUP, true, false, PSB_PLUS_SIZE + 2);
@@ -186,7 +186,7 @@ static void order_and_windows(void **state)
 	add_stream(&made, 8, 81, 1000, 3);
 	add_stream(&made, 8, 8, 1050, 3);
 	add_stream(&made, 7, 7, 2000, 2);
-	/* The same thread again, as after an exec. */
+	/* the same thread again, as after an exec */
 	add_stream(&made, 8, 81, 3000, 1);
 	trace = dump_trace_finish(&made);
 
@@ -212,7 +212,7 @@ static void order_and_windows(void **state)
 	assert_int_equal(segments.count, 4);
 	flow_segments_free(&segments);
 
-	/* Segments that overlap 1120 to 1160; the last of a stream may last for ever. */
+	/* Segments that overlap 1120 to 1160; the last segment of a stream has no end. */
 	selection = (struct flow_selection){.first_time = 1120, .last_time = 1160};
 	list(trace, &selection, &segments);
 	assert_int_equal(segments.count, 3);
@@ -228,7 +228,7 @@ static void order_and_windows(void **state)
 	ptl_close(trace);
 }
 
-/* Bare PT bytes: a stream of no thread is the only process's. */
+/* A PT stream without a thread belongs to the only process. */
 static void stream_without_owner(void **state)
 {
 	const struct flow_selection everything = {0};

@@ -13,7 +13,7 @@
 
 #define ADDRESSES 200
 
-/* The last addresses of the table are the last ones of the address space. */
+/* Returns an address; the last addresses of the table are the last of the address space. */
 static uint64_t address_of(unsigned i)
 {
 	return i < ADDRESSES / 2 ? i : (uint64_t)i - ADDRESSES;
@@ -30,7 +30,7 @@ static void check(const struct native_spans *set, const bool *table)
 			any |= table[last];
 			assert_int_equal(native_spans_meet(set, address_of(first), address_of(last)), any);
 		}
-		/* There is a gap between the two halves, which no span of the test goes over. */
+		/* No span of the test crosses the gap between both halves. */
 		runs += table[first] && (!first || first == ADDRESSES / 2 || !table[first - 1]);
 	}
 	assert_int_equal(set->count, runs);

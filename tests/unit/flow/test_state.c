@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the state against the timeline: random lives of processes, reported whole, and reported from a moment on behind the
- * rundown of that moment, have to read the same from then on.
+ * Compares the state with the timeline. Random histories of processes are reported completely, and from a moment on
+ * after that moment's rundown. Both must agree from then on.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,21 +24,21 @@
 #define PAGE 0x1000ull
 #define BASE 0x10000ull
 #define EVENTS 120u
-#define HOLDS 4u /* events of one moment, at most */
+#define HOLDS 4u /* maximal number of events at the same time */
 
 static const struct ptl_machine machine = {.source = "test", .mode = 64, .clock = PTL_CLOCK_MONOTONIC};
 
-/* A life: events with payloads of their own. */
+/* A history: events and their payloads. */
 struct life {
 	struct ptl_event events[EVENTS];
 	struct ptl_bytes payloads[EVENTS];
 	size_t count;
 	uint64_t next_key;
-	uint64_t keys[PIDS];   /* 0: does not live */
-	bool ended[PIDS];      /* since when nothing but a start is reported */
-	bool known[PIDS];      /* something was reported about it: it does not start any more */
-	bool reported[PIDS];   /* by a process event */
-	bool threads[PIDS][3]; /* that live */
+	uint64_t keys[PIDS];   /* 0: not alive */
+	bool ended[PIDS];      /* the process has ended: only a start may follow */
+	bool known[PIDS];      /* the process was reported, so no start follows */
+	bool reported[PIDS];   /* reported by a process event */
+	bool threads[PIDS][3]; /* live threads */
 	struct pt_random random;
 	uint8_t hashes[4][PTL_HASH_SIZE];
 };
@@ -57,7 +57,7 @@ static void add(struct life *life, int status, struct ptl_event *event, uint64_t
 	life->events[life->count++] = *event;
 }
 
-/* Who forks lives; 99 is nobody that the trace knows. */
+/* Returns a live parent, or 99, which is unknown to the trace. */
 static uint32_t any_parent(struct life *life)
 {
 	const uint32_t pid = below(life, PIDS);
@@ -81,7 +81,9 @@ static void add_process(struct life *life, uint64_t time, uint32_t pid, uint32_t
 	add(life, ptl_process_encode(&data, opcode, &life->payloads[life->count], &event), &event, time);
 }
 
-/* A thread ends only where it has begun: an end from nowhere reports a thread that was there before. */
+/*
+ * Adds a thread event. A thread ends only after its start, since an end alone reports a thread from before the trace.
+ */
 static void add_thread(struct life *life, uint64_t time, uint32_t pid)
 {
 	static const uint8_t opcodes[] = {PTL_OPCODE_START, PTL_OPCODE_START_RUNDOWN, PTL_OPCODE_END_RUNDOWN};
@@ -100,7 +102,7 @@ static void add_image(struct life *life, uint64_t time, uint32_t pid)
 	static const uint8_t opcodes[] = {PTL_OPCODE_LOAD,        PTL_OPCODE_LOAD,         PTL_OPCODE_LOAD,
 					  PTL_OPCODE_UNLOAD,      PTL_OPCODE_UNLOAD,       PTL_OPCODE_PROTECT,
 					  PTL_OPCODE_END_RUNDOWN, PTL_OPCODE_START_RUNDOWN};
-	/* Only the first moment reports what was there before. */
+	/* Only the first moment reports earlier mappings. */
 	const uint8_t opcode = opcodes[below(life, time > 10 ? 7 : 8)];
 	const uint32_t first = below(life, PAGES), pages = 1 + below(life, PAGES - first);
 	struct ptl_image_event data = {
@@ -154,7 +156,10 @@ static void live(struct life *life, uint64_t time)
 	if (kind == 4) {
 		add_process(life, time, pid, 0, PTL_OPCODE_EXEC);
 	} else if (kind == 5) {
-		/* What is reported at the end alone was there before, as a timeline knows, but no state: test_timeline.c. */
+		/*
+		 * A process reported only by rundown at the end existed before for a timeline, but not for a state:
+		 * test_timeline.c.
+		 */
 		if (time > 10 && !life->reported[pid])
 			return;
 		life->reported[pid] = true;
@@ -226,7 +231,7 @@ static const struct flow_timeline_process *process_at(const struct side *side, u
 	return process->start <= time && time < process->end ? process : NULL;
 }
 
-/* What is at an address, as text. */
+/* Describes the mapping at an address as text. */
 static void describe(const struct side *side, uint32_t process, uint64_t time, uint64_t address, char text[160])
 {
 	struct flow_place place;
@@ -303,7 +308,7 @@ static void compare(const struct side *whole, const struct side *cut, uint64_t t
 		const struct flow_timeline_process *a = process_at(whole, pid, time, &in_whole);
 		const struct flow_timeline_process *b = process_at(cut, pid, time, &in_cut);
 
-		/* One that nobody reported, and that has nothing, need not be there. */
+		/* An unreported process without mappings may be missing. */
 		if (!a || (!b && a->implied))
 			continue;
 		assert_non_null(b);
@@ -337,7 +342,7 @@ static void cut_at(const struct life *life, const struct side *whole, uint64_t t
 	size_t i = 0;
 
 	dump_trace_start(&made, &machine);
-	make_life(&again, &made, 1); /* for the blobs */
+	make_life(&again, &made, 1); /* writes the blobs */
 	free_life(&again);
 	assert_int_equal(ptl_state_new(&state), 0);
 	for (; i < life->count && life->events[i].time < time; i++)
@@ -441,7 +446,7 @@ static void questions_and_forks(void **unused)
 	assert_null(ptl_state_find_image(state, 1, 0, BASE - 1));
 	assert_null(ptl_state_find_image(state, 2, BASE, BASE));
 
-	/* One that is reported in full begins with that; one that is not, with what its parent has. */
+	/* A fully reported process starts with its own mappings; another starts with the parent's mappings. */
 	fold_process(state, 20, PTL_OPCODE_START, 2, 1, "");
 	fold_image(state, 20, PTL_OPCODE_LOAD, 2, BASE + 4 * PAGE, PAGE, "b");
 	fold_process(state, 20, PTL_OPCODE_START, 3, 1, "");

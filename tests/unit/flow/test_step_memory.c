@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests of steps that are remembered: how they are counted, and what becomes of them where a table is full or a place is taken. */
+/* Tests remembered steps: counting, full tables, and occupied places. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,8 +12,8 @@
 #include "flow/native/cache/code.h"
 
 #define EFFECTS 8
-#define DEPTH 63          /* calls of a context */
-#define STATES (1u << 18) /* with number 0 */
+#define DEPTH 63          /* calls per context */
+#define STATES (1u << 18) /* states, including number 0 */
 
 static struct native_code code;
 static struct native_step_memory *const memory = &code.steps;
@@ -104,7 +104,7 @@ static void contexts_are_not_too_deep(void **state)
 		assert_int_equal(memory->contexts[under].depth, depth);
 	}
 	assert_int_equal(native_step_context(memory, 5, under), 0);
-	/* That is no reason to forget the others. */
+	/* Other contexts stay. */
 	assert_false(memory->full);
 	assert_int_equal(native_step_context(memory, 5, 0), 1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests PT of a CPU on which several threads ran: context switches show whose it is. */
+/* Tests PT of a CPU that ran several threads: context switches assign PT to threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@
 
 #define BYTES(text) (const uint8_t *)(text), sizeof(text) - 1
 
-/* Both processes have code at the same addresses: NOPs and SYSCALLs. */
+/* Code of both processes at the same addresses: NOPs and SYSCALLs. */
 static const uint8_t code_a[] = {0x90, 0x0f, 0x05, 0x90, 0x90, 0x0f, 0x05};
 static const uint8_t code_b[] = {0x90, 0x0f, 0x05, 0x90, 0x90, 0x90, 0x90, 0x90, 0x0f, 0x05};
 #define FIRST_A 2
@@ -96,7 +96,7 @@ struct expected {
 	uint64_t instructions;
 };
 
-/* Each engine, with each number of workers, gives these threads, and this many gaps for lack of knowledge. */
+/* Checks that each engine, with any number of workers, gives these threads and this many gaps of unknown ownership. */
 static void check(struct ptl_trace *trace, const struct expected *expected, size_t threads, uint64_t gaps,
 		  uint64_t bytes)
 {
@@ -118,7 +118,7 @@ static void check(struct ptl_trace *trace, const struct expected *expected, size
 	}
 }
 
-/* A, B and A again, with a time on both sides of each switch; and the same as streams of threads. */
+/* Threads A, B and A run in turn, and a time surrounds each switch; also recorded as streams of threads. */
 static void told_apart(void **state)
 {
 	static const struct expected expected[] = {{11, FIRST_A + 2 * AGAIN_A}, {21, 2 * AGAIN_B}};
@@ -153,7 +153,7 @@ static void told_apart(void **state)
 	flow_stats_free(&alone);
 }
 
-/* Time is too coarse: the switch may be in the first or in the second pause, and what lies between is nobody's. */
+/* Coarse time: the switch may belong to either pause, so nobody owns the flow between both pauses. */
 static void coarse_time(void **state)
 {
 	static const struct expected expected[] = {{11, FIRST_A}, {21, AGAIN_B}};
@@ -169,7 +169,7 @@ static void coarse_time(void **state)
 	ptl_close(trace);
 }
 
-/* Nothing pauses at the time of the switch, or packets were lost there: up to the next pause, nobody knows. */
+/* No pause at the time of the switch, or an overflow there: up to the next pause the owner is unknown. */
 static void no_pause(void **state)
 {
 	static const struct expected gap[] = {{11, 0}}, overflow[] = {{11, 0}, {21, AGAIN_B}};
@@ -193,7 +193,7 @@ static void no_pause(void **state)
 	ptl_close(trace);
 }
 
-/* The CPU goes idle: what it ran before is known from that. */
+/* The CPU becomes idle, which identifies the thread before. */
 static void idle(void **state)
 {
 	struct flow_stats stats;
@@ -215,12 +215,12 @@ static void idle(void **state)
 	ptl_close(trace);
 }
 
-/* call ..0a; SYSCALL; NOPs; ..0a: SYSCALL; RET, which the one process calls and the other one returns from. */
+/* call ..0a; SYSCALL; NOPs; ..0a: SYSCALL; RET. A process makes the call, and the other process returns. */
 static const uint8_t code_calls[] = {0xe8, 5, 0, 0, 0, 0x0f, 0x05, 0x90, 0x90, 0x90, 0x0f, 0x05, 0xc3};
 #define BACK "\x71\x0c\x00\x40\x00\x00\x00" /* TIP.PGE 0x40000c */
 #define TAKEN "\x06"
 
-/* A compressed return goes to the call of another thread; `known` bytes of that one's code are in the trace. */
+/* A compressed return goes to the call of another thread, of whose code `known` bytes are in the trace. */
 static struct ptl_trace *return_over_switch(size_t known)
 {
 	struct dump_trace made;
@@ -243,7 +243,7 @@ static void returns_over_switch(void **state)
 	ptl_close(trace);
 }
 
-/* Calls behind the gap in the other thread are not known, so the return is a gap, too. */
+/* Calls behind the gap in the other thread are unknown, so the return is a gap, too. */
 static void returns_into_gap(void **state)
 {
 	struct ptl_trace *trace = return_over_switch(8);
@@ -263,7 +263,7 @@ static void returns_into_gap(void **state)
 	ptl_close(trace);
 }
 
-/* What lies before a part is made into time and state; what cannot be is refused. */
+/* The prefix of a part is replayed for time and state; an invalid prefix is refused. */
 static void replay(void **state)
 {
 	uint8_t bytes[128];

@@ -25,7 +25,10 @@ static const struct ptl_symbol names[] = {
 	{0x1060, 16, "strlen@plt", 'P'},
 };
 
-/* Two images of one file with symbols, one without, and one whose symbols are no table. */
+/*
+ * Makes a trace of two images of a file with symbols, an image without symbols, and an image with an invalid symbol
+ * table.
+ */
 static struct ptl_trace *make_trace(void)
 {
 	const struct ptl_machine machine = {.clock = PTL_CLOCK_MONOTONIC, .start_time = 1};
@@ -98,7 +101,7 @@ static void names_of_languages(void **state)
 
 #define LEVELS 60
 
-/* Each level names the one before twice: 2^60 times the first. */
+/* Each level repeats the previous level twice: 2^60 repetitions of the first. */
 static void cpp_bomb(struct ptl_bytes *name)
 {
 	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -112,7 +115,7 @@ static void cpp_bomb(struct ptl_bytes *name)
 	}
 }
 
-/* The place of a back reference in base 62. */
+/* Appends a back reference in base 62. */
 static void rust_reference(struct ptl_bytes *name, size_t at)
 {
 	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -124,7 +127,7 @@ static void rust_reference(struct ptl_bytes *name, size_t at)
 	common_text_format(name, "%c_", digits[at % 62]);
 }
 
-/* first: a type. */
+/* Makes a name of nested back references. first: a type. */
 static void rust_bomb(struct ptl_bytes *name, const char *first)
 {
 	size_t last;
@@ -144,7 +147,7 @@ static void rust_bomb(struct ptl_bytes *name, const char *first)
 	common_text_add(name, "E");
 }
 
-/* In time, without filling memory, and without leaving any behind. */
+/* Such names end in bounded time and memory, and leave no memory allocated. */
 static void names_that_grow_without_end(void **state)
 {
 	struct ptl_bytes name = {0};
@@ -221,7 +224,7 @@ static void finds_no_lines(void **state)
 	ptl_close(trace);
 }
 
-/* A copy in memory of its own, which is taken. */
+/* Opens a copy of the file in memory; the result owns the copy. */
 static struct flow_debug *debug_of(const uint8_t *data, size_t size, bool scopes)
 {
 	uint8_t *copy = malloc(size);
@@ -231,7 +234,7 @@ static struct flow_debug *debug_of(const uint8_t *data, size_t size, bool scopes
 	return flow_debug_from_memory(NULL, copy, size, NULL, scopes);
 }
 
-/* Some address is of the function below, which is declared here. */
+/* Finds an address of the function below, which is declared here. */
 static void finds_own_scope(const uint8_t *data, size_t size)
 {
 	struct flow_debug *debug = debug_of(data, size, true);
@@ -252,7 +255,7 @@ static void finds_own_scope(const uint8_t *data, size_t size)
 	flow_debug_free(debug);
 }
 
-/* Neither with scopes, which are read from it later, nor without. */
+/* No file stays open, with scopes (read later) or without. */
 static void keeps_no_file_open(void)
 {
 	for (unsigned scopes = 0; scopes < 2; scopes++) {
@@ -266,7 +269,7 @@ static void keeps_no_file_open(void)
 	}
 }
 
-/* This very program was compiled with -g; its own lines are found, by memory and by file. */
+/* Finds lines of this program, compiled with -g, in memory and by file. */
 static void finds_lines(void **state)
 {
 	struct flow_debug *debug;
@@ -283,7 +286,7 @@ static void finds_lines(void **state)
 		free(data);
 		skip(); /* built without -g */
 	}
-	/* Position-independent or not, some address below the file's size is code of this file. */
+	/* In a position-independent program or not, an address below the file's size is code of this file. */
 	for (uint64_t address = 0; address < size && !found; address++)
 		found = flow_lines_find(debug->lines, address, &file, &line) && line > 0 &&
 			strstr(file, "test_symbol.c");

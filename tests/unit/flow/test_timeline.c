@@ -73,7 +73,7 @@ static void execute(struct dump_trace *made, uint64_t time, uint32_t pid, const 
 	dump_trace_process(made, time, PTL_OPCODE_EXEC, &data);
 }
 
-/* The first byte of what lies at an address: 0 nothing, -1 an image without bytes. */
+/* Returns the first byte at an address; 0: unmapped, -1: an image without bytes. */
 static int byte_at(struct ptl_trace *trace, const struct flow_timeline *timeline, uint32_t process, uint64_t time,
 		   uint64_t address)
 {
@@ -122,9 +122,9 @@ static void images_alike(void **state)
 	assert_int_equal(flow_timeline_image_count(timeline), 6);
 	assert_int_equal(flow_timeline_alike(timeline, 0), 0);
 	assert_int_equal(flow_timeline_alike(timeline, 1), 0);
-	assert_int_equal(flow_timeline_alike(timeline, 2), 2); /* its name */
-	assert_int_equal(flow_timeline_alike(timeline, 3), 3); /* its address */
-	assert_int_equal(flow_timeline_alike(timeline, 4), 4); /* its bytes */
+	assert_int_equal(flow_timeline_alike(timeline, 2), 2); /* the name differs */
+	assert_int_equal(flow_timeline_alike(timeline, 3), 3); /* the address differs */
+	assert_int_equal(flow_timeline_alike(timeline, 4), 4); /* the bytes differ */
 	assert_int_equal(flow_timeline_alike(timeline, 5), 0);
 	assert_int_equal(flow_timeline_alike(timeline, FLOW_NONE), FLOW_NONE);
 	flow_timeline_free(timeline);
@@ -141,11 +141,11 @@ static void mappings_over_time(void **state)
 	dump_trace_start(&made, &machine);
 	start(&made, 10, 7, 1, 1, "/bin/a");
 	dump_trace_load(&made, 20, 7, "a", BASE, 4 * PAGE, make_code(1), 4 * PAGE);
-	/* Something else over its second page, then that page goes, then the rest. */
+	/* Another image covers the second page; then that image and the rest are unmapped. */
 	dump_trace_load(&made, 30, 7, "b", BASE + PAGE, PAGE, make_code(50), PAGE);
 	dump_trace_unload(&made, 40, 7, BASE + PAGE, PAGE);
 	dump_trace_unload(&made, 50, 7, BASE, 4 * PAGE);
-	/* The same address again, with fewer bytes known than mapped. */
+	/* The same address again, with fewer known bytes than mapped. */
 	dump_trace_load(&made, 60, 7, "c", BASE, 4 * PAGE, make_code(80), PAGE + 1);
 	timeline = finish(&made, &trace);
 
@@ -165,7 +165,7 @@ static void mappings_over_time(void **state)
 	assert_int_equal(byte_at(trace, timeline, 0, 60, BASE + PAGE + 1), -1);
 	assert_string_equal(image_at(timeline, 0, 1000, BASE + 3 * PAGE), "c");
 
-	/* An image ends with its last byte. */
+	/* An image ends when its last byte is unmapped. */
 	assert_int_equal(flow_timeline_image(timeline, 0)->start, 20);
 	assert_int_equal(flow_timeline_image(timeline, 0)->end, 50);
 	assert_int_equal(flow_timeline_image(timeline, 1)->end, 40);
@@ -192,7 +192,7 @@ static void protection(void **state)
 	timeline = finish(&made, &trace);
 
 	assert_int_equal(byte_at(trace, timeline, 0, 29, BASE), 1);
-	/* The mapping stays: its code may be made executable again. */
+	/* The mapping stays, as the code may become executable again. */
 	assert_int_equal(byte_at(trace, timeline, 0, 30, BASE), 1);
 	assert_int_equal(byte_at(trace, timeline, 0, 30, BASE + PAGE), 2);
 	assert_int_equal(byte_at(trace, timeline, 0, 40, BASE + PAGE), 2);
@@ -201,7 +201,7 @@ static void protection(void **state)
 	ptl_close(trace);
 }
 
-/* A program that adds the name of a compiler's memory does not know the code there. */
+/* Naming the memory of a JIT compiler does not make its code known. */
 static void names_of_memory(void **state)
 {
 	const struct ptl_image_event data = {
@@ -245,10 +245,10 @@ static void code_events(void **state)
 	(void)state;
 	dump_trace_start(&made, &machine);
 	dump_trace_load(&made, 20, 7, "a", BASE, 2 * PAGE, make_code(1), 2 * PAGE);
-	/* From within the image to beyond its end. */
+	/* from inside the image to beyond its end */
 	dump_trace_code(&made, 30, 7, BASE + PAGE, 2 * PAGE, make_code(60), 2 * PAGE);
 	dump_trace_code(&made, 40, 7, BASE + PAGE + 5, 3, make_code(70), 3);
-	/* Fewer bytes than the event says: the rest is unknown, not what it was. */
+	/* Fewer bytes than the event's size: the rest becomes unknown. */
 	dump_trace_code(&made, 50, 7, BASE, PAGE, make_code(90), 16);
 	timeline = finish(&made, &trace);
 
@@ -283,7 +283,7 @@ static void fork_and_exec(void **state)
 	dump_trace_load(&made, 20, 7, "sh", BASE, 2 * PAGE, make_code(1), 2 * PAGE);
 	dump_trace_code(&made, 25, 7, BASE + 8 * PAGE, PAGE, make_code(33), PAGE);
 	start(&made, 30, 8, 7, 2, "");
-	/* What either does from now on is not the other's. */
+	/* Later changes of a process do not affect the other. */
 	dump_trace_unload(&made, 40, 7, BASE, PAGE);
 	dump_trace_load(&made, 50, 8, "plugin", BASE + 4 * PAGE, PAGE, make_code(20), PAGE);
 	execute(&made, 60, 8, "/usr/bin/true");
@@ -306,13 +306,13 @@ static void fork_and_exec(void **state)
 	assert_int_equal(byte_at(trace, timeline, child, 61, BASE), 40);
 	assert_int_equal(byte_at(trace, timeline, parent, 61, BASE + PAGE), 2);
 
-	/* The child's images are its own: inherited, loaded, loaded by the new program. */
+	/* The child's images: inherited, loaded, and loaded by the new program. */
 	assert_int_equal(flow_timeline_process(timeline, child)->image_count, 3);
 	assert_true(flow_timeline_image(timeline, flow_timeline_process(timeline, child)->images[0])->inherited);
 	assert_int_equal(flow_timeline_image(timeline, flow_timeline_process(timeline, child)->images[1])->end, 60);
 	assert_int_equal(flow_timeline_image(timeline, flow_timeline_process(timeline, child)->images[2])->end, 70);
 
-	/* It ran its parent's program first. */
+	/* The child first ran its parent's program. */
 	assert_int_equal(flow_timeline_process(timeline, child)->program_count, 2);
 	assert_string_equal(flow_timeline_program_at(timeline, child, 59)->path, "/bin/sh");
 	assert_string_equal(flow_timeline_program_at(timeline, child, 60)->path, "/usr/bin/true");
@@ -324,10 +324,7 @@ static void fork_and_exec(void **state)
 	ptl_close(trace);
 }
 
-/*
- * A recorder may also report a forked child's images: what the child has already is not loaded
- * twice.
- */
+/* A recorder may also report a forked child's images: inherited images are not loaded twice. */
 static void rundown_of_what_is_known(void **state)
 {
 	struct ptl_image_event image = {
@@ -365,7 +362,7 @@ static void rundown_of_what_is_known(void **state)
 	assert_int_equal(flow_timeline_image_count(timeline), 2);
 	assert_int_equal(flow_timeline_process(timeline, 0)->start, 0);
 	assert_false(flow_timeline_process(timeline, 0)->started);
-	/* It was there before the capture began, and before its rundown's own time. */
+	/* The image existed before the capture, and before the time of its rundown. */
 	assert_int_equal(byte_at(trace, timeline, 0, 0, BASE), -1);
 	assert_int_equal(flow_timeline_image(timeline, 0)->start, 0);
 	assert_true(flow_timeline_image(timeline, 0)->rundown);
@@ -373,7 +370,7 @@ static void rundown_of_what_is_known(void **state)
 	ptl_close(trace);
 }
 
-/* The path's last component; where the path could not be read, that of the command's first word. */
+/* The name is the path's last component or, without a path, the last component of the command's first word. */
 static void names_of_processes(void **state)
 {
 	static const struct {
@@ -409,7 +406,7 @@ static void names_of_processes(void **state)
 	ptl_close(trace);
 }
 
-/* What the parent does to its images after the fork does not show in the child's, though nothing more is reported of the child. */
+/* Changes of the parent's images after the fork do not affect the child, even without reports about the child. */
 static void protection_as_of_the_fork(void **state)
 {
 	struct ptl_image_event image = {
@@ -436,7 +433,7 @@ static void protection_as_of_the_fork(void **state)
 	ptl_close(trace);
 }
 
-/* An event that is not understood is counted, and changes nothing: no process is made of it, and what is inherited stays. */
+/* An unknown event is counted and changes nothing: it creates no process, and inherited images stay. */
 static void events_of_unknown_opcodes(void **state)
 {
 	struct ptl_image_event image = {
@@ -465,7 +462,7 @@ static void events_of_unknown_opcodes(void **state)
 	ptl_close(trace);
 }
 
-/* A recorder that reports all that a forked child has leaves nothing to be inherited. */
+/* A recorder that reports all of a forked child's images leaves nothing to inherit. */
 static void fork_that_is_told(void **state)
 {
 	struct flow_timeline *timeline;
@@ -481,7 +478,7 @@ static void fork_that_is_told(void **state)
 	dump_trace_code(&made, 29, 7, BASE, PAGE, make_code(9), PAGE);
 	start(&made, 30, 8, 7, 2, "");
 	dump_trace_load(&made, 30, 8, "sh", BASE, PAGE, make_code(1), PAGE);
-	/* Nothing is reported about its own child. */
+	/* no reports about the child's child */
 	start(&made, 40, 9, 8, 3, "");
 	start(&made, 50, 10, 9, 4, "");
 	timeline = finish(&made, &trace);
@@ -513,7 +510,7 @@ static void pids_that_are_used_again(void **state)
 	start(&made, 30, 7, 1, 2, "/second");
 	dump_trace_thread(&made, 30, PTL_OPCODE_START, 7, 7);
 	dump_trace_load(&made, 31, 7, "b", BASE, PAGE, make_code(9), PAGE);
-	/* The end of the second one was lost. */
+	/* The end of the second process was lost. */
 	start(&made, 50, 7, 1, 3, "/third");
 	timeline = finish(&made, &trace);
 
@@ -530,7 +527,7 @@ static void pids_that_are_used_again(void **state)
 	assert_int_equal(byte_at(trace, timeline, 1, 31, BASE), 9);
 	assert_int_equal(flow_timeline_process(timeline, 1)->end, 50);
 	assert_false(flow_timeline_process(timeline, 1)->ended);
-	/* What nothing ended went with its process. */
+	/* Threads and images without an end end with their process. */
 	assert_int_equal(flow_timeline_thread(timeline, 1)->end, 50);
 	assert_int_equal(flow_timeline_image(timeline, 1)->end, 50);
 	flow_timeline_free(timeline);
@@ -561,7 +558,7 @@ static void streams_without_events(void **state)
 	ptl_close(trace);
 }
 
-/* Addresses at the very end, ranges that make no sense, events of classes to come. */
+/* Addresses at the end of the address space, invalid ranges, and events of future classes. */
 static void odd_events(void **state)
 {
 	struct ptl_image_event image = {.base = UINT64_MAX - 15, .size = 16, .process_id = 7, .file_name = "a"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests PT of a CPU on which random programs take turns: its return stack goes on over context switches. */
+/* Tests PT of a CPU on which random programs take turns: the return stack continues over context switches. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,15 +26,15 @@ struct psb {
 	uint64_t offset, time;
 };
 
-/* A CPU and what runs on it. The first two programs have the same code at the same addresses. Large. */
+/* A CPU and its programs. The first two programs have the same code at the same addresses. Large. */
 static struct turns {
 	struct random_flow flows[PROGRAMS];
-	uint32_t at[PROGRAMS]; /* where each goes on */
+	uint32_t at[PROGRAMS]; /* next address of each program */
 	uint8_t pt[RANDOM_FLOW_PT];
 	size_t pt_size;
 	struct psb psbs[RANDOM_FLOW_SEGMENTS];
 	size_t psb_count;
-	unsigned handed; /* calls that the CPU remembered when a turn began */
+	unsigned handed; /* number of calls on the CPU's return stack when a turn begins */
 } * turns;
 
 static int set_up(void **state)
@@ -51,7 +51,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* The CPU's state goes from one program to the other. */
+/* Passes the CPU's state from a program to the next. */
 static void hand_over(struct random_flow *to, const struct random_flow *from)
 {
 	to->last_ip = from->last_ip;
@@ -61,7 +61,7 @@ static void hand_over(struct random_flow *to, const struct random_flow *from)
 	to->cpu_count = from->cpu_count;
 }
 
-/* A turn's packets come behind those of the others. */
+/* Appends a turn's packets. */
 static void append(struct random_flow *flow)
 {
 	size_t at = 0;
@@ -101,7 +101,7 @@ static void begin_programs(uint64_t seed, unsigned features, struct dump_trace *
 		random_flow_begin(flow, 2 * seed + i / 2, 1, FLOW_32);
 		flow->features = features;
 		flow->return_compression = true;
-		/* Sometimes both do the same, as if the one were the other's fork. */
+		/* Sometimes both programs run identically, like a fork. */
 		if (i == 1 && seed % 2)
 			flow->random = pt_random(seed + 1000);
 		turns->at[i] = random_flow_anywhere(flow);
@@ -127,7 +127,7 @@ static struct ptl_trace *take_turns(uint64_t seed, unsigned features)
 		hand_over(flow, &turns->flows[before]);
 		if (!turn || !pt_random_below(&random, 25))
 			random_flow_psb(flow, false, 0);
-		/* What the CPU sends where packets are enabled in another mode. */
+		/* The CPU sends MODE.Exec if packets are enabled in another mode. */
 		if (flow->mode != turns->flows[before].mode)
 			random_flow_put_mode(flow);
 		flow->clock += 10;
@@ -163,7 +163,10 @@ static void check(struct ptl_trace *trace, const struct flow_engine_class *engin
 	}
 }
 
-/* Every engine has what each program executed; returns may go elsewhere than to their call only as libipt knows them. */
+/*
+ * Every engine gives the executed instructions of each program. Returns to unexpected places are limited to those
+ * supported by libipt.
+ */
 static void with_all_engines(void **state)
 {
 	unsigned handed = 0;
@@ -181,7 +184,7 @@ static void with_all_engines(void **state)
 	assert_true(handed > 100);
 }
 
-/* Every return takes its call off, as it is in CPUs. */
+/* Every return pops its call, as on CPUs. */
 static void with_pops(void **state)
 {
 	(void)state;

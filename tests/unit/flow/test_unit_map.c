@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Units of .debug_info that overlap, that do not say where they are, and that the linker left out. */
+/* Tests units of .debug_info that overlap, have no addresses, or were removed by the linker. */
 #include <dwarf.h>
 #include <elf.h>
 #include <setjmp.h>
@@ -52,7 +52,7 @@ static void put_unit(struct ptl_bytes *info, int kind, uint64_t first, uint32_t 
 	common_write_le(info, size, 4);
 }
 
-/* Where a section's bytes lie behind headers and all sections before it. */
+/* Writes a section header; the section's bytes follow the headers and all earlier sections. */
 static void put_section(struct ptl_bytes *file, size_t name, uint32_t type, size_t *at, size_t size)
 {
 	const Elf64_Shdr header = {
@@ -62,7 +62,7 @@ static void put_section(struct ptl_bytes *file, size_t name, uint32_t type, size
 	*at += size;
 }
 
-/* Of a file with these units and some code; the map does not need it any more. */
+/* Makes the map of a file with these units and some code; afterwards the map does not need the file. */
 static void make(const struct ptl_bytes *info, struct flow_unit_map *map)
 {
 	static const char names[] = "\0.names\0.debug_info\0.debug_abbrev\0.text";
@@ -107,7 +107,7 @@ static void make(const struct ptl_bytes *info, struct flow_unit_map *map)
 	common_bytes_free(&file);
 }
 
-/* The units of an address, as a bit for each. */
+/* Returns the units of an address as bits. */
 static unsigned units_at(const struct flow_unit_map *map, uint64_t address)
 {
 	const struct flow_unit_cluster *cluster = flow_unit_map_find(map, address);
@@ -126,11 +126,11 @@ static void tells_units_of_addresses(void **state)
 	(void)state;
 	put_unit(&info, WITH_ADDRESS, 0x1100, 0x10); /* 0 */
 	put_unit(&info, PARTIAL, 0, 0);
-	put_unit(&info, WITH_ADDRESS, 0, 0x1200);    /* left out, and no more there */
+	put_unit(&info, WITH_ADDRESS, 0, 0x1200);    /* removed code */
 	put_unit(&info, WITHOUT_ADDRESS, 0, 0);      /* 1 */
 	put_unit(&info, WITH_ADDRESS, 0x1110, 0x20); /* 2 */
-	put_unit(&info, WITH_ADDRESS, 0x1120, 0x40); /* 3: from within 2 */
-	put_unit(&info, WITH_ADDRESS, 0x1124, 4);    /* 4: the same */
+	put_unit(&info, WITH_ADDRESS, 0x1120, 0x40); /* 3: begins inside 2 */
+	put_unit(&info, WITH_ADDRESS, 0x1124, 4);    /* 4: begins inside 2, too */
 	make(&info, &map);
 	assert_int_equal(map.unit_count, 5);
 	assert_false(map.split);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code that changes between two timing packets: wherever the timing packet that is behind the change stands, all engines take the same
- * version for the same instruction. The rule is in docs/engine.md.
+ * Code changes between two timing packets. For every position of the timing packet behind the change, all engines
+ * choose the same version for the same instruction. docs/engine.md has the rule.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #define LOOP 0x400000ull
 #define PERIOD 1000u /* between timing packets */
 
-/* Eight bytes in two ways; JZ back to them; JMP RAX; SYSCALL. */
+/* Two versions of eight bytes; JZ back to them; JMP RAX; SYSCALL. */
 static const uint8_t versions[][14] = {
 	{0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x74, 0xf6, 0xff, 0xe0, 0x0f, 0x05},
 	{0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00, 0x74, 0xf6, 0xff, 0xe0, 0x0f, 0x05},
@@ -59,7 +59,10 @@ static size_t put_item(uint8_t *pt, enum item item, uint64_t *last_ip)
 	return 0;
 }
 
-/* The walk, with a TSC packet before each item whose bit is in `places`: each tells a time with another version. */
+/*
+ * Writes the walk, with a TSC packet before each item whose bit is in `places`; each TSC has a time with another
+ * version.
+ */
 static size_t put_walk(uint8_t *pt, uint32_t places)
 {
 	uint64_t last_ip = 0, time = PERIOD;
@@ -98,8 +101,8 @@ static struct ptl_trace *make_trace(uint32_t places)
 }
 
 /*
- * The rule: an instruction is of the version as of the last timing packet before the packet that its run leads to. The run up to an
- * interrupt leads to the TIP, not to the FUP.
+ * Computes the addresses by the rule: the last timing packet before the packet at the end of an instruction's run
+ * selects its version. A run up to an interrupt ends at the TIP, not at the FUP.
  */
 static size_t expect_ips(uint32_t places, uint64_t *ips)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Random programs whose code changes while they run, and lies in one image or in many: every engine sees what was executed. */
+/*
+ * Random programs whose code changes during the run, in one image or many: every engine gives the executed
+ * instructions.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +22,7 @@
 
 static struct random_flow *flow; /* too large for the stack */
 static struct random_changes *changes;
-static struct random_seeds at_psb, by_time; /* of two tests */
+static struct random_seeds at_psb, by_time; /* seeds of both tests */
 
 static int set_up(void **state)
 {
@@ -48,7 +51,7 @@ static struct ptl_machine machine_of(void)
 	};
 }
 
-/* The code as it is at first: an image for each range. */
+/* Loads the first code: an image per range. */
 static void load_ranges(struct dump_trace *made)
 {
 	for (unsigned i = 0; i < flow->range_count; i++) {
@@ -60,7 +63,7 @@ static void load_ranges(struct dump_trace *made)
 	}
 }
 
-/* The time of a segment's PSB; the packets have it too if changes come by time. */
+/* Returns the time of a segment's PSB; with changes by time, the packets have the same time. */
 static uint64_t psb_time(size_t at, size_t segment)
 {
 	return changes->by_time ? flow->segment_clock[segment] : 100 + at;
@@ -126,7 +129,7 @@ static void check_engine(struct ptl_trace *trace, const struct flow_engine_class
 	free_seen(&seen);
 }
 
-/* A recorder in software makes a PSB for each change. */
+/* The software recorder makes a PSB for each change. */
 static void code_changes_at_a_psb(void **state)
 {
 	(void)state;
@@ -146,7 +149,9 @@ static void code_changes_at_a_psb(void **state)
 	}
 }
 
-/* A CPU does not. The libipt engines differ in some programs with returns: test_version_orders.c has what they keep to. */
+/*
+ * A CPU makes no PSB for a change. The libipt engines differ in some programs with returns: see test_version_orders.c.
+ */
 static void code_changes_by_time(void **state)
 {
 	(void)state;
@@ -170,9 +175,9 @@ static void code_changes_by_time(void **state)
 
 #define LOOP 0x400000ull
 #define LOOP_SEGMENTS 60
-#define LOOP_PACKETS 60 /* of TNT, 47 bits each */
+#define LOOP_PACKETS 60 /* TNT packets of 47 bits each */
 
-/* Eight bytes in three ways, and JZ back to them. */
+/* Three versions of eight bytes, and JZ back to them. */
 static const struct {
 	uint8_t code[10];
 	unsigned instructions;
@@ -195,7 +200,7 @@ static size_t put_loop_segment(uint8_t *pt)
 	return size;
 }
 
-/* The loop's code is another in each segment, as one image, a code event, or both. */
+/* The loop's code differs in each segment: by an image, a code event, or both. */
 static void loops_that_change(void **state)
 {
 	const struct ptl_machine machine = {

@@ -14,7 +14,7 @@
 #define PAGES 200
 #define VERSIONS 600
 
-/* What a page holds: 0 nothing, else the number of the piece; and its place in that's blob. */
+/* Number of the piece at each page, 0: none; and its offset in the piece's blob. */
 struct model {
 	uint32_t blob[PAGES];
 	uint64_t offset[PAGES];
@@ -26,7 +26,7 @@ static uint32_t random_below(uint64_t *state, uint32_t limit)
 	return (uint32_t)(*state >> 33) % limit;
 }
 
-/* The last pages lie at the end of the address space. */
+/* Returns a page's address; the last pages are at the end of the address space. */
 static uint64_t address_of(uint32_t page)
 {
 	return page < PAGES / 2 ? (uint64_t)page << 12 : ((uint64_t)page - PAGES) << 12;
@@ -49,7 +49,7 @@ static void check_version(const struct format_pieces *pieces, uint32_t root, con
 	}
 }
 
-/* Walking gives pieces in order, and all that there are. */
+/* Checks that walking gives all pieces in order. */
 static void check_walk(const struct format_pieces *pieces, uint32_t root, const struct model *model)
 {
 	struct format_piece piece;
@@ -67,7 +67,7 @@ static void check_walk(const struct format_pieces *pieces, uint32_t root, const 
 	assert_int_equal(bytes, expected);
 }
 
-/* A random range is mapped (as piece `number`) or unmapped, in the trees and in the model. */
+/* Maps (as piece `number`) or unmaps a random range, in the tree and in the model. */
 static void change(struct format_pieces *pieces, uint32_t *root, struct model *model, uint32_t number, uint64_t *random)
 {
 	uint32_t half = random_below(random, 2) * PAGES / 2;
@@ -95,7 +95,7 @@ static void change(struct format_pieces *pieces, uint32_t *root, struct model *m
 /* Pages that format_pieces_compare reported. */
 struct reported {
 	bool pages[PAGES];
-	uint64_t last; /* the last range's first address */
+	uint64_t last; /* first address of the last range */
 	unsigned count, limit;
 };
 
@@ -110,7 +110,7 @@ static bool tell(void *context, uint64_t first, uint64_t last)
 	return ++reported->count != reported->limit;
 }
 
-/* All that differs is reported, and no page that one version does not have a piece of its own for. */
+/* Checks that all differing pages are reported, and no page without a piece in either version. */
 static void check_compare(const struct format_pieces *pieces, uint32_t one, uint32_t other, const struct model *of_one,
 			  const struct model *of_other)
 {
@@ -148,7 +148,7 @@ static void every_version_stays(void **state)
 
 		models[version] = models[version - 1];
 		roots[version] = roots[version - 1];
-		/* Several changes may make one version. */
+		/* A version may have several changes. */
 		while (changes--)
 			change(&pieces, &roots[version], &models[version], ++number, &random);
 		format_pieces_keep(&pieces);
@@ -164,7 +164,7 @@ static void every_version_stays(void **state)
 	free(models);
 }
 
-/* One mapping whose pages are rewritten one by one, as a JIT does: shared, and searched fast. */
+/* A mapping with pages rewritten one by one, as by a JIT: versions share nodes, and searches stay fast. */
 static void many_versions_take_little_memory(void **state)
 {
 	struct format_pieces pieces = {0};
@@ -181,14 +181,14 @@ static void many_versions_take_little_memory(void **state)
 		format_pieces_keep(&pieces);
 	}
 	assert_false(pieces.failed);
-	/* A path or two of about log2(65536) nodes a change. */
+	/* one or two paths of about log2(65536) nodes per change */
 	assert_true(pieces.count < 50000 * 40);
 	assert_true(format_pieces_find(&pieces, root, (uint64_t)49999 * 7919 % (1u << 16) << 12, &piece));
 	assert_int_equal(piece.blob, 50001);
 	format_pieces_free(&pieces);
 }
 
-/* What a version that was never kept leaves behind is used again. */
+/* Nodes of a version that was not kept are reused. */
 static void unkept_changes_take_no_memory(void **state)
 {
 	struct format_piece piece = {.last = 0xffffff, .blob = 1};
@@ -208,7 +208,7 @@ static void unkept_changes_take_no_memory(void **state)
 	format_pieces_free(&pieces);
 }
 
-/* Removing what is not there makes no new version: engines see by the root that nothing changed. */
+/* Removing an unmapped range makes no new version: engines compare roots to detect changes. */
 static void no_change_keeps_the_root(void **state)
 {
 	const struct format_piece piece = {.first = 0x1000, .last = 0x1fff, .blob = 1};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Bytes with holes, PSBs and blobs that are written come back, while a file grows as well. */
+/* Tests that written bytes with holes, PSBs and blobs are read back, also while the file grows. */
 #include <pthread.h>
 
 #include <ptl/pt.h>
@@ -58,7 +58,7 @@ static void bytes_and_holes_come_back(void **state)
 	close(fd);
 }
 
-/* Where a buffer is damaged, reading ahead finds out first. */
+/* Reading ahead meets a damaged buffer first. */
 static void reading_ahead_changes_nothing(void **state)
 {
 	const int fd = sample_fd();
@@ -97,7 +97,7 @@ static void reading_ahead_changes_nothing(void **state)
 	close(fd);
 }
 
-/* PSBs may be reported before or after their bytes are handed in. */
+/* PSBs may be reported before or after their bytes are written. */
 static void psbs_come_back(void **state)
 {
 	const int fd = sample_fd();
@@ -130,7 +130,7 @@ static void psbs_come_back(void **state)
 	close(fd);
 }
 
-/* Bytes are no earlier than the PSB or the bytes before them; skipping a buffer by its times relies on that. */
+/* Times of bytes never precede the PSB or bytes before; skipping buffers by time relies on that. */
 static void buffers_of_bytes_have_their_times(void **state)
 {
 	static const uint64_t expected[][2] = {{40, 50}, {50, 60}, {60, 70}};
@@ -149,7 +149,7 @@ static void buffers_of_bytes_have_their_times(void **state)
 	assert_done(ptl_writer_psb(writer, stream, 4096, 55));
 	assert_done(ptl_writer_bytes(writer, stream, data, sizeof(data), 60));
 	assert_done(ptl_writer_bytes(writer, stream, data, 10, 70));
-	/* Of bytes that were written before. */
+	/* a PSB in earlier bytes */
 	assert_done(ptl_writer_psb(writer, stream, 5000, 45));
 	assert_done(ptl_writer_close(writer));
 	trace = sample_open(fd, false);
@@ -167,7 +167,7 @@ static void buffers_of_bytes_have_their_times(void **state)
 	close(fd);
 }
 
-/* Without entries PSBs are searched for, as the codec does it: over buffers, at the end of longer runs, not over holes. */
+/* Without entries the codec searches PSBs: across buffers, at the end of longer runs, but not across holes. */
 static void psbs_are_found(void **state)
 {
 	static const struct {
@@ -197,7 +197,7 @@ static void psbs_are_found(void **state)
 						     part < sizeof(data) - at ? part : sizeof(data) - at, 1));
 			assert_done(ptl_writer_flush(writer));
 		}
-		/* Half a PSB on each side of a hole is none. */
+		/* Two halves of a PSB around a hole do not count. */
 		assert_done(ptl_writer_bytes(writer, stream, data, 8, 1));
 		assert_done(ptl_writer_hole(writer, stream, 10, 1));
 		assert_done(ptl_writer_bytes(writer, stream, data, 8, 1));
@@ -239,7 +239,7 @@ static void *read_all(void *context)
 	return NULL;
 }
 
-/* The cache is much smaller than the stream, so that threads take buffers away from each other. */
+/* The cache is much smaller than the stream, so threads evict each other's buffers. */
 static void threads_may_read_together(void **state)
 {
 	static uint8_t data[PT_SIZE];
@@ -390,7 +390,7 @@ static void old_buffers_are_flushed(void **state)
 	close(fd);
 }
 
-/* A reader of the file before it is closed must not find PT without what explains it. */
+/* A reader of the unclosed file must never find PT without its metadata. */
 static void what_explains_pt_is_written_before_it(void **state)
 {
 	static const uint8_t pt[8192];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Buffers of a trace copied into another: known or not, they arrive as they were. */
+/* Tests that buffers, of known or unknown kind, are copied unchanged into another trace. */
 #include "format/container/layout.h"
 #include "tests/unit/format_sample.h"
 
-/* Copies all that can be copied; returns the buffers that cannot. */
+/* Copies all copyable buffers. Returns the number of refused buffers. */
 static size_t copy_all(struct ptl_trace *trace, struct ptl_writer *writer)
 {
 	size_t refused = 0;
@@ -63,7 +63,7 @@ static void streams_of_its_own_stay_apart(void **state)
 	ptl_close(trace);
 	own = sample_stream(writer, PTL_KIND_PT, 99);
 	assert_done(ptl_writer_bytes(writer, own, "own", 3, 1));
-	/* This blob came with the copy. */
+	/* the copy already contains this blob */
 	assert_done(ptl_writer_blob(writer, PTL_BLOB_CODE, "\x90\x90\xc3", 3, hash));
 	assert_done(ptl_writer_close(writer));
 	trace = sample_open(to, false);
@@ -104,7 +104,7 @@ static void a_damaged_buffer_is_refused(void **state)
 	close(to);
 }
 
-/* A file of one buffer, of a kind and with a codec that nobody knows. */
+/* Makes a file with one buffer of an unknown kind and codec. */
 static int future_file(void)
 {
 	struct format_file_header file = {.major = 1, .minor = 9, .id = {{1, 2, 3, 4, 5, 6, 7, 8}}};

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A small trace is cut at every byte, and each of its bits is flipped: nothing changes without a
- * word.
- */
+/* Truncates a small trace at every byte, and flips each bit: every change must be reported. */
 #include "tests/unit/format_sample.h"
 
 #define EVENTS 15
@@ -35,7 +32,7 @@ static void free_reference(struct reference *reference)
 	common_bytes_free(&reference->file);
 }
 
-/* Opens what the file now holds. 0 buffers, and *refused, where it is refused. */
+/* Opens the file. Returns the number of buffers; 0 with *refused if the file is refused. */
 static uint64_t look(int fd, bool ignore_index, uint8_t digest[COMMON_SHA256_SIZE], size_t *damages, bool *refused,
 		     uint64_t *events)
 {
@@ -78,7 +75,7 @@ static void flip_every_bit(const struct reference *reference, bool ignore_index,
 
 			assert_int_equal(pwrite(reference->fd, &flipped, 1, (off_t)at), 1);
 			buffers = look(reference->fd, ignore_index, digest, &damages, &refused, &events);
-			/* A buffer behind the file header proves what the file is. */
+			/* A buffer behind the file header identifies the file. */
 			assert_false(refused);
 			if (damages <= usual_damages && memcmp(digest, reference->content, sizeof(digest)) != 0)
 				fail_msg("bit %u of byte %zu changes the content unseen", bit, at);
@@ -119,7 +116,7 @@ static void a_flipped_bit_costs_one_buffer_without_index(void **state)
 	free_reference(&reference);
 }
 
-/* Each cut leaves the buffers that are whole, and says where the file stops. */
+/* Each truncation keeps the complete buffers, and reports the end of the file. */
 static void every_cut_keeps_whole_buffers(void **state)
 {
 	struct reference reference;
@@ -134,7 +131,7 @@ static void every_cut_keeps_whole_buffers(void **state)
 	assert_in_range(count, 5, 64);
 	for (size_t i = 0; i < count; i++)
 		ends[i] = i + 1 < count ? ptl_buffer_at(trace, i + 1)->offset : 0;
-	/* The last one ends where the index begins: its trailer says where. */
+	/* The last buffer ends at the index, whose trailer has the position. */
 	ends[count - 1] = common_load64(reference.file.data + reference.file.size - 32);
 	ptl_close(trace);
 	for (size_t size = reference.file.size - 1; size + 1 > 0; size--) {

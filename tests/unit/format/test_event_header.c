@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* EventHeader events: names of tracepoints, every encoding and format, both byte orders, and what is damaged. */
+/* Tests EventHeader events: names of tracepoints, every encoding and format, both byte orders, and damage. */
 #include <ptl/event_header.h>
 
 #include "tests/unit/format_sample.h"
 
-/* A stand-in for EventSource's: the name's first bytes. */
+/* Replaces the GUID function of EventSource: returns the name's first bytes. */
 static int guid_of(const char *name, struct ptl_guid *guid)
 {
 	if (strcmp(name, "Refused") == 0)
@@ -96,8 +96,9 @@ static int decode(struct decoded *decoded, const char *tracepoint, const uint8_t
 }
 
 /*
- * TraceLoggingWrite(..., "MyEventName", TraceLoggingString(argv[0], "arg0"), TraceLoggingInt32(argc)) of its first
- * example: 64-bit pointers, little-endian, an extension; level 5; a description of 0x1a bytes.
+ * The event of TraceLoggingWrite(..., "MyEventName", TraceLoggingString(argv[0], "arg0"), TraceLoggingInt32(argc)) in
+ * the specification's first example: 64-bit pointers, little-endian, an extension; level 5; a description of 0x1a
+ * bytes.
  */
 static const uint8_t my_event[] = "\x07\0\0\0\0\0\0\x05"
 				  "\x1a\0\x01\0"
@@ -107,7 +108,7 @@ static const uint8_t my_event[] = "\x07\0\0\0\0\0\0\x05"
 				  "./a\0"
 				  "\x02\0\0";
 
-/* perf makes a sample whole words: what it adds is none of the payload. */
+/* perf pads samples to whole words: padding is not payload. */
 static void alignment_is_no_payload(void **state)
 {
 	struct decoded *decoded = *state;
@@ -120,7 +121,7 @@ static void alignment_is_no_payload(void **state)
 	ptl_event_headers_alignment(decoded->headers, 12);
 	assert_done(decode(decoded, "MyTestProvider_L5K1f", bytes, sizeof(my_event) + 11));
 	assert_int_equal(decoded->event.payload_size, 8);
-	/* No alignment is as long: it is somebody's, and stays. */
+	/* Longer than any padding: the bytes belong to the event and stay. */
 	assert_done(decode(decoded, "MyTestProvider_L5K1f", bytes, sizeof(my_event) + 12));
 	assert_int_equal(decoded->event.payload_size, 8 + 12);
 }
@@ -151,11 +152,11 @@ static void an_event_is_decoded(void **state)
 	assert_int_equal(decoded->event.payload_size, 8);
 	assert_memory_equal(decoded->event.payload, "./a\0\2\0\0\0", 8);
 	assert_int_equal(decoded->event.flags, 0);
-	/* The same description again is the same schema. */
+	/* an equal description has the same schema */
 	assert_done(decode(decoded, "MyTestProvider_L5K1f", my_event, sizeof(my_event)));
 	assert_false(decoded->is_new);
 	assert_ptr_equal(decoded->schema, schema);
-	/* With another keyword it is another kind of event. */
+	/* another keyword makes another kind of event */
 	assert_done(decode(decoded, "MyTestProvider_L5K1", my_event, sizeof(my_event)));
 	assert_true(decoded->is_new);
 	assert_true(decoded->schema != schema);
@@ -203,7 +204,7 @@ static int show(void *context, const struct ptl_value *value)
 	return 0;
 }
 
-/* The whole event; frees what was gathered. */
+/* Returns the whole event, and frees the builder's data. */
 static struct ptl_bytes event_of(struct builder *builder, unsigned id, unsigned opcode)
 {
 	struct ptl_bytes bytes = {0};
@@ -241,7 +242,7 @@ static void check(struct decoded *decoded, struct builder *builder, const char *
 	common_bytes_free(&bytes);
 }
 
-/* Numbers of every width and format, with the same result in both byte orders. */
+/* Numbers of every width and format give equal results in both byte orders. */
 static void numbers_are_decoded(void **state)
 {
 	static const struct {
@@ -274,7 +275,7 @@ static void numbers_are_decoded(void **state)
 		{8, 3, "n:7/1=8182838485868788 "},
 		{8, 8, "n:10/0=8182838485868788 "},
 		{8, 4, "n:8/5=8182838485868788 "},
-		/* 0x84838281 and 0x8888878685848382 seconds: the latter is past what nanoseconds can say. */
+		/* 0x84838281 and 0x8888878685848382 seconds; the latter exceeds the range of nanoseconds. */
 		{4, 6, "n:15/0=00ca9301c0a43fe3 "},
 		{8, 6, "n:15/0=0000000000000080 "},
 	};
@@ -289,7 +290,7 @@ static void numbers_are_decoded(void **state)
 
 			common_write_bytes(&builder.description, "E", 2);
 			add_field(&builder, "n", encoding, cases[i].format);
-			/* Raw bytes stay in the order in which they lie. */
+			/* Raw bytes keep their order. */
 			if (cases[i].format == 9)
 				common_write_bytes(&builder.payload, "\x81\x82\x83\x84\x85\x86\x87\x88", cases[i].size);
 			else
@@ -390,7 +391,7 @@ static void arrays_and_structures_are_decoded(void **state)
 		struct builder builder = {.big_endian = order};
 
 		common_write_bytes(&builder.description, "E", 2);
-		add_field(&builder, "fixed", 3 | 0x20, 3 | 0x80); /* tag, then the count */
+		add_field(&builder, "fixed", 3 | 0x20, 3 | 0x80); /* tag, followed by the count */
 		add_number(&builder.description, &builder, 0xbeef, 2);
 		add_number(&builder.description, &builder, 2, 2);
 		add_number(&builder.payload, &builder, 0x0102, 2);
@@ -398,7 +399,7 @@ static void arrays_and_structures_are_decoded(void **state)
 		add_field(&builder, "counted", 7 | 0x40, 0);
 		add_number(&builder.payload, &builder, 2, 2);
 		common_write_bytes(&builder.payload, "a\0bc", 5);
-		add_field(&builder, "s", 1 | 0x40, 2); /* two members: a number, and a structure of one */
+		add_field(&builder, "s", 1 | 0x40, 2); /* two members: a number, and a structure with one member */
 		add_field(&builder, "x", 2, 0);
 		add_field(&builder, "inner", 1, 1);
 		add_field(&builder, "y", 2 | 0x40, 0);
@@ -463,7 +464,7 @@ static void descriptors_and_tags_are_kept(void **state)
 	assert_string_equal(decoded->schema->opcode_name, "Start");
 	assert_int_equal(decoded->event.payload_size, 0);
 	common_bytes_free(&bytes);
-	/* The same id with another description: it gets an id of its own. */
+	/* Another description with the same id gets a new id. */
 	common_write_bytes(&builder.description, "Other", 6);
 	bytes = event_of(&builder, 77, 1);
 	assert_done(decode(decoded, "P_L4K80", bytes.data, bytes.size));
@@ -472,7 +473,7 @@ static void descriptors_and_tags_are_kept(void **state)
 	assert_true(id >= 0x8000);
 	assert_done(decode(decoded, "P_L4K80", bytes.data, bytes.size));
 	assert_int_equal(decoded->event.descriptor.id, id);
-	/* It is the same in another trace, whatever came before. */
+	/* The id is the same in another trace, independent of earlier events. */
 	finish(state);
 	start(state);
 	decoded = *state;
@@ -512,7 +513,7 @@ static void extensions_are_read(void **state)
 	assert_memory_equal(decoded->event.extended[0].data, "abc", 3);
 	assert_int_equal(decoded->event.payload_size, 1);
 	assert_int_equal(decoded->event.payload[0], 42);
-	/* Without a description. */
+	/* an event without a description */
 	assert_done(decode(decoded, "P_L2K1", BYTES("\x07\x09\x05\0\0\0\0\x02\x10\0\x02\0" UUID "data")));
 	assert_null(decoded->schema);
 	assert_int_equal(decoded->event.flags, PTL_EVENT_HAS_ACTIVITY);
@@ -560,7 +561,7 @@ static void payloads_that_do_not_fit_are_kept(void **state)
 	assert_int_equal(decoded->event.extended[0].size, 4);
 	assert_memory_equal(decoded->event.extended[0].data, "\1\0\2\3", 4);
 	common_bytes_free(&bytes);
-	/* Bytes behind the last field stay behind it. */
+	/* Bytes behind the last field are kept. */
 	common_write_bytes(&builder.description, "E", 2);
 	add_field(&builder, "a", 3, 7);
 	common_write_bytes(&builder.payload, "\1\0rest", 6);

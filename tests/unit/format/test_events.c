@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events that are written come back, in order of time; through files and pipes. */
+/* Tests that written events are read back in order of time, through files and pipes. */
 #include <pthread.h>
 
 #include "tests/unit/format_sample.h"
 
 #define MANY 60000
 
-/* Event i of a long and mixed sequence. Its data live in storage until the next call. */
+/* Makes event i of a long, mixed sequence. Its data is in storage until the next call. */
 static struct ptl_event make_event(uint32_t i, uint8_t storage[64])
 {
 	static const uint8_t item[] = {1, 2, 3};
@@ -42,12 +42,12 @@ static struct ptl_event make_event(uint32_t i, uint8_t storage[64])
 }
 
 struct checker {
-	uint32_t next[2]; /* of each stream */
+	uint32_t next[2]; /* next number of each stream */
 	uint64_t last_time;
 	uint64_t seen;
 };
 
-/* Streams hold the even and the odd numbers; the cpu tells which one it is. */
+/* Streams have even and odd numbers; cpu tells the stream. */
 static int check_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct checker *checker = context;
@@ -140,7 +140,7 @@ static int check_order(void *context, struct ptl_trace *trace, const struct ptl_
 
 	(void)trace;
 	assert_true(event->time >= checker->last_time);
-	/* Of equal times the stream of the lower id, whose thread is the lower too, comes first. */
+	/* For equal times, the stream with the lower id, whose thread id is also lower, comes first. */
 	assert_true(event->time > checker->last_time || event->pid >= checker->seen % 1000);
 	checker->last_time = event->time;
 	checker->seen = event->pid;
@@ -177,7 +177,7 @@ static void streams_are_merged_by_time(void **state)
 	close(fd);
 }
 
-/* Streams of which each has its own second, or which all share one. */
+/* Merges streams with events in separate seconds or in one common second. */
 static int merge_with(bool apart, size_t memory_limit)
 {
 	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = check_order};
@@ -205,7 +205,7 @@ static int merge_with(bool apart, size_t memory_limit)
 	return status;
 }
 
-/* Only buffers whose turn has come take memory; what would pass the bound waits in a file. */
+/* Only the current buffers take memory; data beyond the limit waits in a file. */
 static void merging_keeps_its_bound(void **state)
 {
 	(void)state;
@@ -247,7 +247,7 @@ static void write_varied(struct ptl_writer *writer)
 				.flags = k % 11 ? 0 : PTL_EVENT_HAS_ACTIVITY,
 				.activity = {{(uint8_t)k}},
 				.payload = payload,
-				/* One is larger than what is read at once. */
+				/* one payload is larger than a read */
 				.payload_size = k == 1500 ? sizeof(payload)
 						: k % 5   ? k % 300
 							  : 24,
@@ -261,7 +261,7 @@ static void write_varied(struct ptl_writer *writer)
 	}
 }
 
-/* What waits in a file comes back as it was: all of it, or where only some buffers have no room. */
+/* Events that wait in a file are read back unchanged: all events, or those of some buffers only. */
 static void spilled_events_come_back(void **state)
 {
 	static const size_t limits[] = {0, 1, 600000};
@@ -374,7 +374,7 @@ static void a_pipe_carries_a_trace(void **state)
 	close(ends[1]);
 	pthread_join(thread, NULL);
 	check_many(fd, false);
-	/* And back: the reader spools what it cannot seek in. */
+	/* and back: the reader spools an unseekable input */
 	assert_int_equal(pipe(back), 0);
 	copy = (struct pipe_copy){dup(fd), back[1]};
 	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events that are added as records, many at once, are those that are added one by one. */
+/* Tests that a batch of records equals the same events added singly. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static const struct format_event_kind kinds[] = {
 
 static const struct format_event_kind *kind_of(uint32_t event)
 {
-	/* In runs, and alone. */
+	/* in runs, and alone */
 	return &kinds[event % 100 < 60 ? 0 : event % 3];
 }
 
@@ -113,7 +113,7 @@ static void records_are_events(void **state)
 	free(data);
 }
 
-/* As soon as the batch has the size that a buffer may have, the rest is for the next one. */
+/* When the batch has the maximal buffer size, the rest is left for the next batch. */
 static void records_stop_where_the_buffer_is_full(void **state)
 {
 	struct format_event_batch events = {0}, batch = {0};

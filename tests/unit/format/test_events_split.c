@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Splits of an EVENTS payload that is compressed again: those that it had when it was written. */
+/* Tests that the splits found in an EVENTS payload for recompression equal the splits at writing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,9 @@
 
 #define EVENTS 9000u
 
-/* Three kinds of events with fixed payloads, of 0, 4 and 24 bytes, and two whose payloads differ in size. */
+/*
+ * Encodes three kinds of events with fixed payloads of 0, 4 and 24 bytes, and two kinds with payloads of varying size.
+ */
 static void encode(struct ptl_bytes *raw, struct format_event_splits *splits)
 {
 	uint8_t payload[600] = {1, 2, 3};
@@ -31,7 +33,7 @@ static void encode(struct ptl_bytes *raw, struct format_event_splits *splits)
 			.payload_size = i % 5 < 3 ? sizes[i % 5] : i % (i % 5 == 3 ? 50 : 600),
 		};
 
-		/* Most planes have more than one byte. */
+		/* most planes have varying bytes */
 		memset(payload + 2, (int)(i >> 4), 16);
 		assert_int_equal(format_event_batch_add(&batch, &event), 0);
 	}
@@ -54,7 +56,7 @@ static void splits_are_found_again(void **state)
 	common_bytes_free(&raw);
 }
 
-/* What is cut short or changed has splits within its bytes, in order, or none. */
+/* Truncated or changed payloads have splits inside their bytes, in order, or no splits. */
 static void anything_is_looked_at_safely(void **state)
 {
 	struct format_event_splits splits;
@@ -77,7 +79,7 @@ static void anything_is_looked_at_safely(void **state)
 	common_bytes_free(&raw);
 }
 
-/* A kind without events whose payload would be 2^63 - 1 bytes: nothing is gone through for it. */
+/* A kind without events and with a payload size of 2^63 - 1 costs no time. */
 static void a_huge_layout_costs_nothing(void **state)
 {
 	struct format_event_splits splits;
@@ -103,7 +105,7 @@ static void a_huge_layout_costs_nothing(void **state)
 	common_bytes_free(&raw);
 }
 
-/* Planes that are one byte throughout have a border before the first of them and behind the last, no others. */
+/* A group of constant planes has borders at both ends, and no inner borders. */
 static void level_planes_are_together(void **state)
 {
 	struct format_event_splits splits, found;
@@ -121,7 +123,7 @@ static void level_planes_are_together(void **state)
 	}
 	format_event_batch_encode(&batch, &raw, &splits);
 	assert_false(raw.failed);
-	/* The step of time, planes 0 to 15, 16, 17, 18 to 31, and what is behind. */
+	/* The borders: time step, planes 0 to 15, 16, 17, 18 to 31, and the rest. */
 	planes = raw.size - 1 - 32 * EVENTS;
 	assert_int_equal(splits.count, 5);
 	for (size_t i = 0; i < 4; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Outputs that stop taking bytes, for a while or for good: what is lost is counted, recorded, and
- * readable around.
+ * Tests outputs that refuse bytes, temporarily or permanently: losses are counted and recorded, and the rest stays
+ * readable.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,15 +15,15 @@ static int ignore_signals(void **state)
 {
 	(void)state;
 	/*
-	 * A program that writes traces does the same: a full file and a closed pipe are errors, not
-	 * its end.
+	 * Programs that write traces do the same: a full file or a closed pipe is an error, and must not kill the
+	 * program.
 	 */
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	return 0;
 }
 
-/* A regular file in which bytes behind limit cannot be written; RLIM_INFINITY: all can. */
+/* Limits regular files to `limit` bytes; RLIM_INFINITY: no limit. */
 static void limit_file(rlim_t limit)
 {
 	struct rlimit rlimit;
@@ -52,7 +52,7 @@ static void check_around_the_loss(int fd, uint32_t stream, const uint8_t *data, 
 	size_t got;
 
 	assert_true(ptl_trace_complete(trace));
-	/* Nothing is damaged: buffers are missing, and that is what is said. */
+	/* Missing buffers are reported as missing, not as damage. */
 	assert_int_equal(ptl_damage_count(trace), 1);
 	assert_int_equal(ptl_damage_at(trace, 0)->status, PTL_TRUNCATED);
 	assert_int_equal(ptl_damage_at(trace, 0)->stream, stream);
@@ -75,7 +75,7 @@ static void check_around_the_loss(int fd, uint32_t stream, const uint8_t *data, 
 	ptl_close(trace);
 }
 
-/* The disk is full for three buffers, in the middle of the first of them, then has room again. */
+/* The disk is full for three buffers, from the middle of the first buffer on, and then has room again. */
 static void write_over_a_full_disk(unsigned threads)
 {
 	static uint8_t data[10 * PART];
@@ -108,7 +108,7 @@ static void write_over_a_full_disk(unsigned threads)
 	}
 	ptl_writer_counts(writer, &counts);
 	assert_int_equal(counts.lost_buffers, 3);
-	/* Told once, as it happens, and again at the end. */
+	/* reported at the failed write, and again by close */
 	assert_int_equal(failures, 1);
 	assert_int_equal(ptl_writer_close(writer), PTL_SYSTEM);
 	assert_non_null(strstr(ptl_error_text(), strerror(EFBIG)));
@@ -123,7 +123,7 @@ static void a_full_disk_costs_what_did_not_fit(void **state)
 	write_over_a_full_disk(2);
 }
 
-/* What explains a trace is not given up: it is written when there is room again. */
+/* The writer keeps a trace's metadata, and writes the metadata when space is free. */
 static void metadata_and_blobs_survive_a_full_disk(void **state)
 {
 	static uint8_t blob[3 * PART];
@@ -144,7 +144,7 @@ static void metadata_and_blobs_survive_a_full_disk(void **state)
 	ptl_writer_blob(writer, PTL_BLOB_CODE, blob, sizeof(blob), hash);
 	ptl_writer_flush(writer);
 	limit_file(RLIM_INFINITY);
-	/* The second time it is stored, because the first time it was lost. */
+	/* The second call stores the blob, because the first blob was lost. */
 	for (int i = 0; i < 2; i++) {
 		ptl_writer_flush(writer);
 		ptl_writer_blob(writer, PTL_BLOB_CODE, blob, sizeof(blob), hash);
@@ -180,13 +180,13 @@ static void a_disk_that_stays_full_leaves_a_readable_file(void **state)
 	limit_file(RLIM_INFINITY);
 	trace = sample_open(fd, false);
 	assert_int_equal(ptl_stream_find(trace, stream)->buffers, 4);
-	/* There may have been room for the end of the file once the buffers had failed. */
+	/* The end of the file may have found room after the buffers failed. */
 	assert_true(ptl_trace_complete(trace) || ptl_damage_count(trace) == 1);
 	ptl_close(trace);
 	close(fd);
 }
 
-/* A record of a loss is one more call that may be the first to notice. */
+/* Recording a loss may be the first call that notices a failed write. */
 static void a_loss_record_tells_of_a_failed_write(void **state)
 {
 	static uint8_t data[2 * PART];
@@ -204,14 +204,14 @@ static void a_loss_record_tells_of_a_failed_write(void **state)
 	unlink(path);
 	fill(data, sizeof(data), 11);
 	limit_file((rlim_t)lseek(fd, 0, SEEK_END) + 1000);
-	/* A worker writes it, and fails when this call has returned, or reports it here already. */
+	/* A worker writes the buffer; the failure comes after this call, or is reported by it. */
 	if (!ptl_writer_bytes(writer, stream, data, PART, 1)) {
 		while (!counts.lost_buffers)
 			ptl_writer_counts(writer, &counts);
 		assert_int_equal(ptl_writer_loss(writer, &loss), PTL_SYSTEM);
 		assert_non_null(strstr(ptl_error_text(), strerror(EFBIG)));
 	}
-	/* It has been reported, and what the call was given has been taken. */
+	/* The failure was reported, and the call's data was taken. */
 	limit_file(RLIM_INFINITY);
 	assert_int_equal(ptl_writer_loss(writer, &loss), 0);
 	assert_int_equal(ptl_writer_close(writer), PTL_SYSTEM);
@@ -255,7 +255,7 @@ static void what_cannot_be_written_to_is_refused(void **state)
 	close(full);
 }
 
-/* A pipe that takes no more for now is waited for, even if it was made not to block. */
+/* The writer waits for a full pipe, even if the pipe is non-blocking. */
 static void a_slow_pipe_is_waited_for(void **state)
 {
 	static uint8_t data[300000];
@@ -288,7 +288,7 @@ static void a_slow_pipe_is_waited_for(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* A writer that is killed leaves what it had written. */
+/* A killed writer leaves the written buffers. */
 static void a_killed_writer_leaves_whole_buffers(void **state)
 {
 	const int fd = sample_fd();
@@ -306,7 +306,7 @@ static void a_killed_writer_leaves_whole_buffers(void **state)
 
 		for (uint64_t i = 0; i < 20000; i++)
 			sample_event(writer, stream, i, "thread");
-		/* These are in the file, however slow the worker is; of what follows, any part may be. */
+		/* These events are in the file for any speed of the worker; any part of later events may be. */
 		if (ptl_writer_flush(writer))
 			_exit(1);
 		for (uint64_t i = 20000; i < 40000; i++)
@@ -330,7 +330,7 @@ static void a_killed_writer_leaves_whole_buffers(void **state)
 	close(fd);
 }
 
-/* A file that is cut while it is open gives errors, not signals. */
+/* Truncating an open file gives errors, not signals. */
 static void a_file_may_shrink_while_it_is_read(void **state)
 {
 	const int fd = sample_fd();

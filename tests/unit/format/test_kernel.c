@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Kernel events keep everything they are given, lie as ETW's do, and agree with their schemas. */
+/* Tests that kernel events keep all values, have ETW's layout, and match their schemas. */
 #include "tests/unit/format_sample.h"
 
 #define NAME "/bin/\xff\xfe name \xc3\xa9 \xed\xb2\x80 \xf0\x9f\x98\x80 \xc0\x80"
@@ -63,7 +63,7 @@ static void processes_come_back(void **state)
 	common_bytes_free(&strings);
 }
 
-/* A path or name as long as they may be, and one of a byte more. */
+/* A path or name of maximal length, and one byte longer. */
 static void names_are_bounded(void **state)
 {
 	static char longest[PTL_PATH_MAX + 1], longer[PTL_PATH_MAX + 2];
@@ -91,7 +91,7 @@ static void names_are_bounded(void **state)
 	assert_done(ptl_image_encode(&image, PTL_OPCODE_LOAD, &storage, &event));
 	assert_done(ptl_image_decode(&event, &strings, &image_back));
 	assert_string_equal(image_back.file_name, longest);
-	/* The same with one unit more in the path. */
+	/* the same with a path one unit longer */
 	assert_non_null(common_bytes_grow(&storage, 2));
 	memmove(storage.data + 58, storage.data + 56, storage.size - 58);
 	event.payload = storage.data;
@@ -129,7 +129,7 @@ static void images_come_back(void **state)
 
 	(void)state;
 	assert_done(ptl_image_encode(&image, PTL_OPCODE_LOAD, &storage, &event));
-	/* The places that ETW's readers know: facts of Image_Load, version 3, 64 bits. */
+	/* Offsets known to ETW's readers: Image_Load, version 3, 64 bits. */
 	assert_true(common_load64(event.payload) == image.base);
 	assert_true(common_load64(event.payload + 8) == image.size);
 	assert_int_equal(common_load32(event.payload + 16), image.process_id);
@@ -179,7 +179,7 @@ static void payloads_that_are_too_short_are_truncated(void **state)
 
 	(void)state;
 	for (size_t size = event.payload_size; event.payload_size-- > 0;) {
-		/* Memory of just that size, so that a sanitizer sees a byte too many. */
+		/* Memory of the exact size, so that a sanitizer sees a read beyond the end. */
 		uint8_t *cut = malloc(event.payload_size + 1);
 		struct ptl_event shorter = event;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Every event of the kernel is of the class and the action that its schema names. */
+/* Tests that every event of the kernel has the class and the action of its schema's name. */
 #include "tests/unit/format_sample.h"
 
 #include "common/text/guid.h"
 #include "format/event/kernel_class.h"
 
-/* By the names of the schemas, which are ETW's. */
+/* Names of schemas, as in ETW. */
 static const struct {
 	const char *name;
 	enum format_class class;
@@ -70,7 +70,7 @@ static void others_have_no_class(void **state)
 	descriptor.provider.bytes[15] ^= 1;
 	assert_int_equal(format_class_of(&descriptor), FORMAT_CLASS_NONE);
 	assert_int_equal(format_action_of(FORMAT_CLASS_NONE, PTL_OPCODE_START), FORMAT_ACTION_OTHER);
-	/* The same number is the load of an image, and nothing that threads do. */
+	/* The same opcode is a load for images, and unknown for threads. */
 	assert_int_equal(format_action_of(FORMAT_CLASS_THREAD, PTL_OPCODE_LOAD), FORMAT_ACTION_OTHER);
 }
 

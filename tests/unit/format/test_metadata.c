@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is written to a trace of its machine, losses, schemas and maps comes back. */
+/* Tests that a trace's machine, losses, schemas and maps are read back. */
 #include "format/container/layout.h"
 #include "tests/unit/format_sample.h"
 
@@ -51,7 +51,7 @@ static void machine_comes_back(void **state)
 	assert_string_equal(read.source, machine.source);
 	assert_string_equal(read.kernel, machine.kernel);
 	assert_string_equal(read.cpu_name, machine.cpu_name);
-	/* Texts are filled with zeros, so everything can be compared at once. */
+	/* Texts are padded with zeros, so the whole structure can be compared. */
 	assert_memory_equal(&read, &machine, offsetof(struct ptl_machine, nominal_ratio) + 1);
 	ptl_close(trace);
 	close(fd);
@@ -72,7 +72,7 @@ static void losses_and_provenance_come_back(void **state)
 		{.name = "a", .size = 1, .hash_kind = PTL_HASH_SHA256, .hash = {1, 2, [31] = 3}},
 		{.name = "b", .size = 2, .hash_kind = PTL_HASH_XXH128, .hash = {4, [15] = 5}},
 		{.name = "", .size = 0, .hash_kind = PTL_HASH_NONE},
-		/* Zeros are what was written without a hash before there were kinds. */
+		/* Old writers wrote zeros for a missing hash. */
 		{.name = "c", .size = 3, .hash_kind = PTL_HASH_SHA256},
 	};
 	static const enum ptl_hash_kind kinds[] = {PTL_HASH_SHA256, PTL_HASH_XXH128, PTL_HASH_NONE, PTL_HASH_NONE};
@@ -148,7 +148,7 @@ static void attachments_come_back_once(void **state)
 	close(fd);
 }
 
-/* Each is left out, and is on the list of damage. */
+/* Each bad attachment is skipped and reported as damage. */
 static void bad_attachments_are_damage(void **state)
 {
 	static const struct {
@@ -156,7 +156,7 @@ static void bad_attachments_are_damage(void **state)
 		uint8_t body[80];
 	} bad[] = {
 		{0, {0}},                      /* no hash */
-		{4, {1, 2, 5, 1}},             /* a number with bytes behind it */
+		{4, {1, 2, 5, 1}},             /* a number followed by extra bytes */
 		{33, {4, 31}},                 /* a hash of 31 bytes */
 		{67, {5, 65}},                 /* an id of 65 bytes */
 		{37, {4, 32, [34] = 3, 1, 0}}, /* a zero in the name */
@@ -258,8 +258,8 @@ static void maps_add_up(void **state)
 	close(fd);
 }
 
-/* What schemas say beside their fields. */
-/* What is longer than a reader takes is cut, not lost; a character is not cut in two. */
+/* Information in schemas besides fields. */
+/* Overlong names are cut, not lost, and only between characters. */
 static void long_names_are_cut(void **state)
 {
 	static char name[FORMAT_NAME_MAX + 3], message[FORMAT_MESSAGE_MAX + 2];
@@ -301,7 +301,7 @@ static void long_names_are_cut(void **state)
 	close(fd);
 }
 
-/* A writer writes no more records, entries and so on than a reader takes. */
+/* A writer refuses more records, entries and other items than a reader accepts. */
 static void a_writer_refuses_what_no_reader_takes(void **state)
 {
 	enum { MAPS = FORMAT_METADATA_ITEMS_MAX / (FORMAT_RECORD_ITEMS_MAX + 1) };

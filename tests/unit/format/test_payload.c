@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Payloads by schema: each type, arrays, structures, and schemas that contradict themselves. */
+/* Tests payloads by schema: each type, arrays, structures, and contradictory schemas. */
 #include "tests/unit/format_sample.h"
 
-/* Values as text, so that a test can say what it expects in a line. */
+/* Values as text, so that a test states expectations in one line. */
 struct text {
 	char data[2048];
 	size_t size;
@@ -120,7 +120,7 @@ static void each_type_is_decoded(void **state)
 			    "j=-2.25 k0=1 l0=1 m0=7 n0=8 o=-9 p=16 q0='text' r=4 s0='abc' t=4 u0='z' v0='yy' "
 			    "w0='rest' ");
 	assert_int_equal(rest, 0);
-	/* Cut anywhere, it ends within a field, except where only "the rest" is cut. */
+	/* Any truncation ends inside a field, unless only the final bytes field is shortened. */
 	for (size_t size = 0; size + 1 < sizeof(payload); size++) {
 		const int expected = size + 5 < sizeof(payload) ? PTL_TRUNCATED : 0;
 
@@ -164,7 +164,7 @@ static void contradictions_are_corrupt(void **state)
 	assert_int_equal(decode(unknown, 2, "abc", 3, &text, &rest), PTL_UNSUPPORTED);
 	assert_int_equal(decode(empty, 1, "abc", 3, &text, &rest), PTL_CORRUPT);
 	assert_int_equal(decode(deep, 10, "abc", 3, &text, &rest), PTL_CORRUPT);
-	/* The first takes all; the others nothing, which any number of fields could in any number of events. */
+	/* The first field takes all bytes and the rest take none, so the number of fields would be unlimited. */
 	for (unsigned i = 0; i < COUNT(nothing); i++)
 		nothing[i] = (struct ptl_field){"r", PTL_TYPE_BYTES};
 	assert_int_equal(decode(nothing, 18, "abc", 3, &text, &rest), PTL_CORRUPT);

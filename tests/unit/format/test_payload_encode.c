@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Payloads made of values: what was decoded encodes to the same bytes, and what does not fit is refused. */
+/* Tests encoding payloads: decoded values encode to the same bytes, and unfit values are refused. */
 #include "tests/unit/format_sample.h"
 
 #include "common/bytes.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Payloads of one size are written as planes: each size and number of events comes back, also where kinds of events mix. */
+/* Tests payloads written as planes: every size and number of events is read back, also with mixed kinds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -15,7 +15,7 @@
 
 #define ROUNDS 20000
 
-/* libipt's bytes of the packet; their number, or a negative pt_error_code. */
+/* Encodes the packet by libipt. Returns the size, or a negative pt_error_code. */
 static int libipt_encode(const struct ptl_pt_packet *packet, uint8_t bytes[PTL_PT_PACKET_MAX])
 {
 	struct pt_encoder *encoder;
@@ -71,7 +71,7 @@ static void encode_like_libipt(void **state)
 	}
 }
 
-/* The minor version of libipt 2 that knows the packet that the first bytes begin. */
+/* Returns the minor version of libipt 2 that first knew the packet. */
 static unsigned known_since(const uint8_t *data, size_t size)
 {
 	if (data[0] == FORMAT_PT_MATCH_TRIG)
@@ -91,7 +91,7 @@ static unsigned known_since(const uint8_t *data, size_t size)
 	}
 }
 
-/* Both decoders at the start of the same bytes. */
+/* Compares both decoders on the same bytes. */
 static void same_judgement(const uint8_t *data, size_t size)
 {
 	struct pt_packet_decoder *decoder = pt_libipt_decoder(data, size);
@@ -106,22 +106,20 @@ static void same_judgement(const uint8_t *data, size_t size)
 	pt_pkt_free_decoder(decoder);
 	status = ptl_pt_decode(data, size, &context, &ours);
 	since = known_since(data, size);
-	/* What the library that is there does not know is a bad opcode, or its end comes first. */
+	/* To an older library, the packet is a bad opcode, or the end comes first. */
 	if (since > pt_library_version().minor) {
 		assert_int_equal(want, -pte_bad_opc);
 		assert_int_not_equal(status, PTL_UNSUPPORTED);
 		return;
 	}
-	/* pt_same_as_libipt has the packets of libipt 2.0: of others, sizes and failures are compared. */
+	/* pt_same_as_libipt covers packets of libipt 2.0; for newer packets, sizes and failures are compared. */
 	if (want < 0 ? !pt_same_failure(status, want)
 		     : status != want || (!since && !pt_same_as_libipt(&ours, &theirs)))
 		fail_msg("%02x %02x %02x %02x..., %zu bytes: libipt says %d, we say %d", data[0],
 			 size > 1 ? data[1] : 0, size > 2 ? data[2] : 0, size > 3 ? data[3] : 0, size, want, status);
 }
 
-/*
- * Every value of the first two bytes, followed by noise, by zeros and by ones, cut at every length.
- */
+/* Every value of the first two bytes, followed by noise, zeros or ones, with every truncation. */
 static void judge_like_libipt(void **state)
 {
 	struct pt_random random = pt_random(2);
@@ -131,8 +129,8 @@ static void judge_like_libipt(void **state)
 		uint8_t data[PTL_PT_PACKET_MAX];
 
 		/*
-		 * The second byte matters only after an extended opcode or in MODE: others take one
-		 * in 16.
+		 * The second byte matters only after an extended opcode or in MODE; otherwise one value of 16 is
+		 * tested.
 		 */
 		if ((first & 0xff) != FORMAT_PT_EXTENDED && (first & 0xff) != 0x99 && (first >> 8 & 15) != 3)
 			continue;
@@ -158,7 +156,7 @@ static void judge_noise_like_libipt(void **state)
 		for (size_t i = 0; i < sizeof(data); i++) {
 			uint64_t value = pt_random_next(&random);
 
-			/* Extended opcodes and the bytes of a PSB more often than one in 256. */
+			/* Bytes of extended opcodes and PSBs are more frequent than 1/256. */
 			data[i] = value >> 8 & 3 ? (uint8_t)value : value >> 10 & 1 ? 0x02 : 0x82;
 		}
 		for (size_t at = 0; at < sizeof(data);) {
@@ -172,7 +170,7 @@ static void judge_noise_like_libipt(void **state)
 	}
 }
 
-/* A real trace: every packet the same, from the first byte to the last. */
+/* Compares every packet of a real trace. */
 static size_t same_trace(const uint8_t *data, size_t size)
 {
 	struct pt_packet_decoder *decoder = pt_libipt_decoder(data, size);

@@ -9,7 +9,7 @@
 #include "format/pt/encode.h"
 #include "tests/unit/pt_random.h"
 
-/* What the table says of three bytes. */
+/* Returns the table's kind for three bytes. */
 static unsigned table_kind(uint32_t prefix)
 {
 #define X(kind, name, match, mask, least, most)                                                                        \
@@ -20,7 +20,7 @@ static unsigned table_kind(uint32_t prefix)
 	return PTL_PT_NONE;
 }
 
-/* The decoder's switches follow the table, and packets have the sizes it gives. */
+/* The decoder's switches match the table, and packets have the table's sizes. */
 static void decoder_follows_table(void **state)
 {
 	(void)state;
@@ -44,10 +44,7 @@ static void decoder_follows_table(void **state)
 		} else if (size == PTL_UNSUPPORTED) {
 			assert_int_equal(kind, PTL_PT_NONE);
 		} else {
-			/*
-			 * Reserved: IPBytes, a MODE leaf, a payload size, or what the zeros make of
-			 * it.
-			 */
+			/* Reserved values: IPBytes, a MODE leaf, a payload size, or an effect of the zeros. */
 			assert_int_equal(size, PTL_CORRUPT);
 			assert_true(kind != PTL_PT_NONE || (prefix & 0xff) == 0x99);
 		}
@@ -162,23 +159,20 @@ static void encoders_stay_within_their_room(void **state)
 	assert_int_equal(data[PTL_PT_PACKET_MAX], 0xee);
 }
 
-/*
- * BBP opens a block, within which 04 is a BIP and not a TNT; what ends it is what perf takes as its
- * end.
- */
+/* BBP opens a block, in which 04 is a BIP rather than a TNT. Blocks end as in perf. */
 static void blocks(void **state)
 {
 	static const uint8_t data[] = {
 		0x02, 0x63, 0x81,                         /* BBP, 4 bytes */
 		0x0c, 0x11, 0x22, 0x33, 0x44,             /* BIP 1 */
-		0x00,                                     /* PAD does not end the block */
+		0x00,                                     /* PAD, which does not end the block */
 		0x14, 0x55, 0x66, 0x77, 0x88,             /* BIP 2 */
 		0x02, 0x63, 0x04,                         /* BBP, 8 bytes: the next block */
 		0x04, 1,    2,    3,    4,    5, 6, 7, 8, /* BIP 0 */
 		0x02, 0xb3,                               /* BEP with IP */
 		0x04,                                     /* TNT */
 		0x02, 0x63, 0x81,                         /* BBP */
-		0x02, 0xf3,                               /* OVF ends it too */
+		0x02, 0xf3,                               /* OVF, which ends the block */
 		0x0c,                                     /* TNT */
 	};
 	static const uint8_t kinds[] = {
@@ -285,7 +279,7 @@ static void addresses_are_compressed(void **state)
 		uint8_t data[PTL_PT_PACKET_MAX];
 		struct ptl_pt_context context = {0};
 		struct ptl_pt_packet packet;
-		/* Addresses near and far from the last, canonical and not. */
+		/* Addresses near and far from the last address, canonical and not. */
 		uint64_t ip = put_last ^ pt_random_bits(&random, 64), resolved = 1;
 		size_t size = format_pt_put_tip(data, &put_last, ip);
 
@@ -310,13 +304,13 @@ static size_t find_psb_plainly(const uint8_t *data, size_t size, size_t from)
 		from++;
 	if (from + PTL_PT_PSB_SIZE > size)
 		return size;
-	/* The last of a longer run. */
+	/* the last PSB of a longer run */
 	while (from + PTL_PT_PSB_SIZE + 2 <= size && !memcmp(data + from + 2, psb, sizeof(psb)))
 		from += 2;
 	return from;
 }
 
-/* Data that is nearly all PSBs and parts of them, shifted and broken. */
+/* Data made mostly of PSBs and their parts, shifted and broken. */
 static void psbs_are_found(void **state)
 {
 	struct pt_random random = pt_random(7);
@@ -336,7 +330,7 @@ static void psbs_are_found(void **state)
 
 			if (pt_random_below(&random, 2))
 				data[at] = (uint8_t)pt_random_next(&random);
-			else /* changes the phase of what follows */
+			else /* changes the phase of the following bytes */
 				memmove(data + at, data + at + 1, sizeof(data) - at - 1);
 		}
 		for (size_t from = 0; from <= size; from++) {

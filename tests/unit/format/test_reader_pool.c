@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests of the memory of decompressed buffers: which pieces are slots, and that no two have the same bytes. */
+/* Tests the memory of decompressed buffers: slots, and pieces without common bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ static void sizes_that_have_slots(void **state)
 	format_pool_free(&pool);
 }
 
-/* More than there are slots for, some of which are given back and taken again. */
+/* More pieces than slots; some pieces are freed and taken again. */
 static void pieces_do_not_overlap(void **state)
 {
 	struct format_pool pool = {.wanted = true};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A trace that is read while it is written, by file and by pipe: nothing is missing, nothing comes twice. */
+/* Tests reading a trace during writing, by file and by pipe: nothing is missing, nothing comes twice. */
 #include <fcntl.h>
 #include <time.h>
 
@@ -7,12 +7,12 @@
 #include "format/container/layout.h"
 #include "tests/unit/format_sample.h"
 
-/* What writes: a piece of the file each time that the reader waits. */
+/* The writer: writes a piece of the file each time the reader waits. */
 struct growing {
 	struct ptl_bytes file;
 	size_t written, piece;
-	int fd;    /* is written to */
-	bool ends; /* by closing it; else the reader is asked to stop */
+	int fd;    /* output descriptor */
+	bool ends; /* ends by closing the file; else the reader is asked to stop */
 };
 
 static int add_piece(void *context, struct ptl_trace *trace)
@@ -21,7 +21,7 @@ static int add_piece(void *context, struct ptl_trace *trace)
 	const size_t left = growing->file.size - growing->written;
 	const size_t size = left < growing->piece ? left : growing->piece;
 
-	/* While it grows, its end is nothing bad. */
+	/* While the file grows, its end is no damage. */
 	if (!ptl_realtime_over(trace))
 		assert_int_equal(ptl_damage_count(trace), 0);
 	if (size)
@@ -49,7 +49,7 @@ static struct growing growing_sample(size_t pieces, bool closed)
 	return growing;
 }
 
-/* A file by name, so that it can be seen that nobody writes it any more. */
+/* Opens a file by name, so that the reader notices the end of writing. */
 static struct ptl_trace *open_file(struct growing *growing, uint64_t delay)
 {
 	char path[] = "/tmp/ptl-realtime-XXXXXX";
@@ -187,7 +187,7 @@ struct order {
 	size_t given, back;
 };
 
-/* The second stream's event is earlier, and is written after the first one's. */
+/* The second stream's event has an earlier time and is written after the first stream's event. */
 static int write_steps(void *context, struct ptl_trace *trace)
 {
 	struct order *order = context;
@@ -241,7 +241,7 @@ static void events_wait_for_earlier_ones_of_other_streams(void **state)
 {
 	(void)state;
 	assert_int_equal(events_that_go_back(UINT64_C(60000000000)), 0);
-	/* Without a delay the first is given before the second is there; it still comes. */
+	/* Without a delay the first event is delivered before the second exists; the second still comes. */
 	assert_int_equal(events_that_go_back(1), 1);
 }
 

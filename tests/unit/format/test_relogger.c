@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests the relogger: what passes, what callbacks change, drop and add, and stages. */
+/* Tests the relogger: unchanged events, changes, drops and additions by callbacks, and stages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,7 +102,7 @@ static void what_is_not_injected_is_gone(void **state)
 	ptl_close(trace);
 }
 
-/* Every setter, a payload that lies in the old one, and extended items. */
+/* Uses every setter, a payload inside the old payload, and extended items. */
 static int change(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
 {
 	const struct ptl_event *record = ptl_event_record(event);
@@ -166,7 +166,7 @@ static void everything_can_be_changed(void **state)
 	struct relogger_seen seen;
 
 	(void)state;
-	/* The context of an input is what it was added with. */
+	/* An input keeps the context given when it was added. */
 	run.output = relogger_new_file();
 	assert_int_equal(ptl_relogger_new(NULL, &run.relogger), 0);
 	assert_int_equal(ptl_relogger_add_fd(run.relogger, relogger_sample(&machine, NULL), "input", false, &run, NULL),

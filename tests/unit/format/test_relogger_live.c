@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests the relogger on a trace that is still being written. */
+/* Tests the relogger with a trace during writing. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -21,9 +21,9 @@
 
 #include "tests/unit/relogger_sample.h"
 
-#define PAUSE_US 700000 /* longer than an event waits for others */
+#define PAUSE_US 700000 /* microseconds, longer than the delay of events */
 
-/* Writes events, at time 10000, 20000 and so on, a pause between two of them. */
+/* Writes events at time 10000, 20000 and so on, with pauses. */
 struct writer {
 	int fd;
 	size_t events;
@@ -51,7 +51,7 @@ static void *write_events(void *context)
 	return ptl_writer_close(writer) ? context : NULL;
 }
 
-/* Adds an event at each of these times, one with each event, and keeps all. */
+/* Keeps all events, and adds an event with the next of these times to each event. */
 struct adder {
 	const uint64_t *times;
 	size_t count;
@@ -72,7 +72,7 @@ static int add_events(void *context, struct ptl_relogger *relogger, struct ptl_t
 	return status ? status : ptl_relogger_inject(relogger, event);
 }
 
-/* What is injected leaves the window long before the trace is over: what comes for an earlier time needs no error. */
+/* Injected events leave the window long before the trace is over; an earlier time is no error. */
 static void late_events_find_a_stream(void **state)
 {
 	static const uint64_t times[] = {1, 9000, 5000, 7000};
@@ -120,7 +120,7 @@ static void *stop_soon(void *context)
 	return NULL;
 }
 
-/* Somebody has the file open for writing, and writes no more. Of a memfd, the kernel does not know who may write it. */
+/* The file is open for writing but gets no more data. For a memfd, the kernel does not know possible writers. */
 static void what_has_come_can_be_all(void **state)
 {
 	const struct ptl_machine machine = relogger_machine("a");
@@ -136,7 +136,7 @@ static void what_has_come_can_be_all(void **state)
 	(void)state;
 	assert_true(file >= 0);
 	assert_true(size > 0 && (size_t)size < sizeof(data));
-	/* Without its end it is not closed. */
+	/* Without its end the trace is not closed. */
 	assert_int_equal(write(file, data, (size_t)size - 8), size - 8);
 	assert_int_equal(ptl_relogger_add_realtime(run.relogger, dup(file), "live", NULL, NULL), 0);
 	assert_int_equal(ptl_relogger_add_fd(run.relogger, dup(whole), "whole", false, NULL, NULL), 0);
@@ -200,7 +200,7 @@ static uint32_t name_blob(uint32_t number, bool given)
 	return number * 2 + given;
 }
 
-/* Buffers of two blobs each, and no end. */
+/* Writes buffers of two blobs each, without an end. */
 static int write_blobs(void)
 {
 	const struct ptl_machine machine = relogger_machine("a");
@@ -239,7 +239,10 @@ static int give_blobs(void *context, struct ptl_relogger *relogger)
 	return status;
 }
 
-/* What a callback has given lies in every buffer, beside what it has not: each is there once, and no buffer has all looked through. */
+/*
+ * Blobs given by a callback are in every buffer, next to other blobs: each blob is written once, and no buffer is
+ * searched completely.
+ */
 static void blobs_that_were_given_are_there_once(void **state)
 {
 	struct relogger_run run = relogger_start(NULL, -1);

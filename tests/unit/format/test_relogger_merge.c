@@ -41,7 +41,7 @@ static void one_machine_shares_its_numbers(void **state)
 	(void)state;
 	b.start_time = 2000;
 	b.end_time = 20000;
-	b.wall_start += 5 * INT64_C(1000000000); /* it was set meanwhile */
+	b.wall_start += 5 * INT64_C(1000000000); /* the clock was set meanwhile */
 	for (unsigned i = 0; i < 2; i++) {
 		struct ptl_trace *trace = merge(&a, &b, i);
 		const struct relogger_seen seen = relogger_events(trace);
@@ -135,7 +135,7 @@ static void times_never_fall_below_zero(void **state)
 	ptl_close(trace);
 }
 
-/* The same inputs in another order, or merged in two steps, give the same events. */
+/* Inputs in another order, or merged in two steps, give the same events. */
 static void merging_has_laws(void **state)
 {
 	const struct ptl_machine a = relogger_machine("a"), b = relogger_machine("b"), c = relogger_machine("c");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests the order of events that callbacks of the relogger add, and how long they may be held. */
+/* Tests the order of events added by relogger callbacks, and the limit of delays. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,9 +19,9 @@
 struct plan {
 	struct ptl_trace_event *kept;
 	size_t calls;
-	uint64_t distance; /* how far from the current event the injected one is */
+	uint64_t distance; /* time from the current event to the injected event */
 	bool after;
-	size_t each; /* one in so many events */
+	size_t each; /* every `each`-th event */
 };
 
 static int inject_beside(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
@@ -66,7 +66,7 @@ static void injected_events_need_no_order(void **state)
 	}
 }
 
-/* Ascending times need no large window, however far they are from the current event. */
+/* Ascending times need no large window, at any distance from the current event. */
 static void the_window_is_bounded(void **state)
 {
 	const struct ptl_machine machine = relogger_machine("a");
@@ -101,7 +101,7 @@ static void the_window_is_bounded(void **state)
 	relogger_fails(&run, PTL_MISUSE, "more than the window of 100 ns before");
 }
 
-/* The later an event of the trace is, the earlier is what is injected with it. */
+/* Injects events in reverse order of time. */
 static int inject_mirrored(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
 {
 	struct ptl_event record = *ptl_event_record(event);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests what the relogger does with streams, blobs, and inputs that grow or cannot be sought in. */
+/* Tests streams, blobs, growing inputs and unseekable inputs of the relogger. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,7 +87,10 @@ static int drop_shared(void *context, struct ptl_relogger *relogger, struct ptl_
 	return 0;
 }
 
-/* Makes buffers of unknown kind such of kind 0, which no writer makes. What follows them, the index too, is cut off. */
+/*
+ * Changes buffers of unknown kind to kind 0, which no writer makes. Cuts off everything behind them, including the
+ * index.
+ */
 static void make_kind_0(int fd)
 {
 	uint8_t header[FORMAT_BUFFER_HEADER_SIZE];
@@ -179,7 +182,7 @@ static void everything_is_compressed_anew(void **state)
 	assert_true(sizes[1] >= sizes[2]);
 }
 
-/* Writes a trace bit by bit into a file that the relogger waits for. */
+/* Writes a trace slowly into a file that the relogger waits for. */
 static void *write_slowly(void *context)
 {
 	const int *files = context;
@@ -233,7 +236,7 @@ static void a_live_file_is_followed(void **state)
 	close(empty);
 }
 
-/* A pipe is read to its end. */
+/* A pipe is read to the end. */
 static void a_pipe_is_spooled(void **state)
 {
 	const struct ptl_machine machine = relogger_machine("a");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests what is made of buffers whose sizes are not what they should be: too large for their bytes, or wrong. */
+/* Tests buffers with a stated size that is too large for their bytes, or wrong. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ static int new_file(void)
 	return fd;
 }
 
-/* As many equal events at one time as make a large buffer; they compress to next to nothing. */
+/* Writes enough equal events for a large buffer, which compresses extremely well. */
 static void write_events(int fd)
 {
 	const struct ptl_writer_options options = {.size = sizeof(options), .buffer_size = 512 << 10};
@@ -86,7 +86,7 @@ static uint64_t count_events(struct ptl_trace *trace)
 	return count;
 }
 
-/* A file with the trace's bytes, in which this buffer has another payload and raw size, and right checksums. */
+/* Copies the trace with another payload and raw size for this buffer, and correct checksums. */
 static int replace_buffer(int fd, const struct ptl_buffer *buffer, const void *payload, size_t size, uint32_t raw_size)
 {
 	const size_t head = FORMAT_BUFFER_HEADER_SIZE;
@@ -131,7 +131,7 @@ static void what_is_written_is_within_the_bound(void **state)
 		assert_true(buffer->raw_size <=
 			    (uint64_t)FORMAT_EXPANSION_MAX * (FORMAT_BUFFER_HEADER_SIZE + buffer->stored_size));
 	}
-	/* It is compressed all the same. */
+	/* The buffer is compressed all the same. */
 	assert_true(ptl_buffer_at(trace, largest(trace))->raw_size >
 		    100 * ptl_buffer_at(trace, largest(trace))->stored_size);
 	assert_int_equal(count_events(trace), EVENTS);
@@ -196,7 +196,7 @@ static void what_expands_too_far_is_damage(void **state)
 	close(fd);
 }
 
-/* with_size: the frame says how large its content is. */
+/* with_size: the frame states the size of its content. */
 static void copy_with_another_size(int difference, bool with_size)
 {
 	const int fd = new_file();
@@ -254,7 +254,7 @@ static void frames_are_added_up(void **state)
 	assert_int_equal(format_frame_check((const uint8_t *)"none", 4, 4, &known), PTL_CORRUPT);
 }
 
-/* Pages of zeros are legal; all of them at once are not what a small file may ask of memory. */
+/* Pages of zeros are legal, but a small file must not demand memory for all of them at once. */
 static void a_blob_that_its_file_cannot_have_is_checked_in_pieces(void **state)
 {
 	const size_t size = (size_t)65 << 20;

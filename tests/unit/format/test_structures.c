@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Options, filters and callbacks of callers of another version: shorter, longer, and without their size. */
+/* Tests options, filters and callbacks from other versions: shorter, longer, and without a size. */
 #include <string.h>
 #include <unistd.h>
 
@@ -13,10 +13,10 @@
 #include "common/structure.h"
 #include "tests/unit/format_sample.h"
 
-/* What a result holds before a call: a failure replaces this value with NULL. */
+/* initial value of a result; a failure replaces it with NULL */
 #define NO_RESULT ((void *)1)
 
-/* A structure of a newer caller: what this version knows, and one member more. */
+/* A structure of a newer caller: the known members and one more. */
 struct newer {
 	union {
 		size_t size;
@@ -41,7 +41,7 @@ static int open_with(const struct newer *given)
 	struct ptl_trace *opened = NO_RESULT;
 	const int fd = sample_fd(), status = ptl_open_fd(fd, "sample", &given->open, &opened);
 
-	/* The file is empty: that is another failure than one of the options. */
+	/* An empty file is another error than wrong options. */
 	assert_true(!opened == !!status);
 	ptl_close(opened);
 	close(fd);
@@ -143,7 +143,7 @@ static const struct {
 	{"ptl_cut", sizeof(struct ptl_cut), cut_with},
 };
 
-/* Calls with a structure of this size, whose byte at `set` is 1; 0: no byte is. */
+/* Calls with a structure of `size` bytes, whose byte at `set` is 1; 0: all bytes are 0. */
 static void expect(size_t i, size_t size, size_t set, int status, const char *text)
 {
 	struct newer given;
@@ -166,7 +166,7 @@ static void callers_of_other_versions_are_understood(void **state)
 		const size_t size = structures[i].size;
 
 		expect(i, size, 0, 0, NULL);
-		expect(i, sizeof(size_t), 0, 0, NULL); /* an older caller has no other member */
+		expect(i, sizeof(size_t), 0, 0, NULL); /* an older caller has only this member */
 		expect(i, size + 16, 0, 0, NULL);
 		expect(i, size + 16, size + 8, PTL_UNSUPPORTED, "a newer version may");
 		expect(i, 0, 0, PTL_MISUSE, "set it to sizeof");

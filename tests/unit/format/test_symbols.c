@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Symbol tables: order, names with shared beginnings, search, and bytes that are no table. */
+/* Tests symbol tables: order, names with common beginnings, search, and invalid bytes. */
 #include <ptl/symbols.h>
 
 #include "tests/unit/format_sample.h"
@@ -35,7 +35,7 @@ static void symbols_come_back_in_order(void **state)
 	assert_string_equal(ptl_symbols_get(table, 1).name, symbols[1].name);
 	assert_string_equal(ptl_symbols_get(table, 2).name, symbols[2].name);
 	assert_int_equal(ptl_symbols_get(table, 2).type, 't');
-	/* Names are cut at what the format can say. */
+	/* Names are cut at the format's limit. */
 	assert_int_equal(strlen(ptl_symbols_get(table, 3).name), 65535);
 	assert_true(ptl_symbols_get(table, 4).address == UINT64_MAX);
 	ptl_symbols_free(table);
@@ -88,7 +88,7 @@ static void damage_is_refused(void **state)
 	common_write_le(&bytes, 0, 1);
 	assert_int_equal(ptl_symbols_decode(bytes.data, bytes.size, &table), PTL_CORRUPT);
 	bytes.size--;
-	bytes.data[12] = 9; /* the first symbol's prefix: there is no name before it */
+	bytes.data[12] = 9; /* prefix length of the first symbol, which has no predecessor's name */
 	assert_int_equal(ptl_symbols_decode(bytes.data, bytes.size, &table), PTL_CORRUPT);
 	common_bytes_free(&bytes);
 }

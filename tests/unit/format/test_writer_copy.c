@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Tests copying a trace buffer by buffer: unknown kinds, holes, blobs, damage, ids that are taken.
- */
+/* Tests copying a trace buffer by buffer: unknown kinds, holes, blobs, damage, and used ids. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +47,7 @@ static uint32_t declare(struct ptl_writer *writer, uint32_t kind, uint32_t tid)
 	return stream.id;
 }
 
-/* Bytes that do not compress, the same every time. */
+/* Fills incompressible bytes, identical in every run. */
 static void fill(uint8_t *data, size_t size, uint32_t seed)
 {
 	for (size_t i = 0; i < size; i++) {
@@ -58,7 +56,7 @@ static void fill(uint8_t *data, size_t size, uint32_t seed)
 	}
 }
 
-/* PT with PSBs and a hole, a stream of a kind that nobody knows, events, a blob, a loss. */
+/* Writes PT with PSBs and a hole, a stream of unknown kind, events, a blob, a loss. */
 static void write_trace(int fd)
 {
 	struct ptl_writer *writer = new_writer(fd);
@@ -100,7 +98,7 @@ static struct ptl_trace *open_trace(int fd)
 	return trace;
 }
 
-/* Copies all that can be; returns how many buffers could not. */
+/* Copies all copyable buffers. Returns the number of refused buffers. */
 static size_t copy(struct ptl_trace *from, int fd)
 {
 	struct ptl_writer *writer = new_writer(fd);
@@ -129,7 +127,7 @@ static size_t damages_but_unknown_kinds(struct ptl_trace *trace)
 
 static void expect_same_buffers(struct ptl_trace *a, struct ptl_trace *b)
 {
-	/* One more holds the provenance record. */
+	/* One more buffer has the provenance record. */
 	assert_int_equal(ptl_buffer_count(b), ptl_buffer_count(a) + 1);
 	for (size_t i = 0; i < ptl_buffer_count(a); i++) {
 		const struct ptl_buffer *x = ptl_buffer_at(a, i);
@@ -140,7 +138,7 @@ static void expect_same_buffers(struct ptl_trace *a, struct ptl_trace *b)
 		assert_int_equal(x->stream.id, y->stream.id);
 		assert_int_equal(x->stream.kind, y->stream.kind);
 		assert_int_equal(x->sequence, y->sequence);
-		/* Those of events are only an order, and a writer may count more than there is. */
+		/* Positions of events only give an order, and a writer may count other numbers. */
 		if (x->stream.kind != PTL_KIND_EVENTS)
 			assert_int_equal(x->position, y->position);
 		assert_int_equal(x->first_time, y->first_time);
@@ -206,7 +204,7 @@ static void keeps_everything(void **state)
 	close(fds[1]);
 }
 
-/* A damaged PT buffer becomes a hole: what lies behind it keeps its place. */
+/* A damaged PT buffer becomes a hole: later bytes keep their position. */
 static void leaves_out_what_is_damaged(void **state)
 {
 	int fds[2] = {new_file(), new_file()};
@@ -267,7 +265,7 @@ static void refuses_an_id_that_is_taken(void **state)
 	close(fds[1]);
 }
 
-/* The buffers of PT streams of a trace, with other stream ids, as a file of their own without an index. */
+/* Copies the buffers of PT streams with other stream ids into a file without an index. */
 static void rewrite_ids(int from, int to, struct ptl_trace *trace, const uint32_t ids[2])
 {
 	uint8_t bytes[2 * PIECE];
@@ -289,7 +287,7 @@ static void rewrite_ids(int from, int to, struct ptl_trace *trace, const uint32_
 	}
 }
 
-/* A trace whose streams have the ids that this writer uses for itself: blobs and index go elsewhere. */
+/* A trace whose streams use the ids of the writer's own streams: blobs and index get other ids. */
 static void own_streams_give_way(void **state)
 {
 	const int from = new_file(), middle = new_file(), to = new_file();
@@ -306,7 +304,7 @@ static void own_streams_give_way(void **state)
 		assert_int_equal(ptl_writer_bytes(writer, ids[i], data, sizeof(data), 1), 0);
 	}
 	assert_int_equal(ptl_writer_close(writer), 0);
-	/* The ids 1 and 2 for the two streams; headers carry them, and the file is scanned. */
+	/* Ids 1 and 2 for both streams are in buffer headers, and the file is scanned. */
 	assert_int_equal(ptl_open_fd(dup(from), "from", NULL, &trace), 0);
 	rewrite_ids(from, middle, trace, ids);
 	ptl_close(trace);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests the decompressions of .etl files on the examples of [MS-XCA], and what their inputs may not do. */
+/* Tests the decompressors of .etl files with the examples of [MS-XCA] and with invalid inputs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #include "import/etl/path.h"
 #include "import/etl/schema/xml.h"
 
-/* Exactly as much memory as there is room, so that a sanitizer sees a byte too many. */
+/* Memory of the exact size, so that a sanitizer sees a write beyond the end. */
 static int expand(unsigned kind, const void *from, size_t size, size_t room, char **text, size_t *made)
 {
 	*text = calloc(1, room + 1);
@@ -33,14 +33,14 @@ static void expect(unsigned kind, const void *from, size_t size, const char *exp
 	assert_int_equal(made, strlen(expected));
 	assert_string_equal(text, expected);
 	free(text);
-	/* Any less room gets as much of it. */
+	/* With less room, the output is cut. */
 	for (size_t room = 0; room < strlen(expected); room++) {
 		assert_int_equal(expand(kind, from, size, room, &text, &made), 0);
 		assert_int_equal(made, room);
 		assert_memory_equal(text, expected, room);
 		free(text);
 	}
-	/* Any less input is no more than that, and may be found to be wrong. */
+	/* Truncated input gives no more output, and may be an error. */
 	for (size_t less = 0; less < size; less++) {
 		expand(kind, from, less, strlen(expected), &text, &made);
 		assert_true(made <= strlen(expected));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests trace time from timing packets whose TSC has more than 56 bits. */
+/* Tests the trace time from timing packets if the TSC has more than 56 bits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +59,7 @@ static void tsc_is_extended(void **state)
 	}
 }
 
-/* A capture whose start is unknown, or lies before the TSC's, says nothing of upper bits. */
+/* Without a start, or with a start before the TSC's, the capture does not tell upper bits. */
 static void unknown_start(void **state)
 {
 	struct ptl_machine machine = machine_at(3 * FORMAT_TSC_RANGE);
@@ -74,7 +74,7 @@ static void unknown_start(void **state)
 	assert_int_equal(time_of(&machine, 4000), 0);
 }
 
-/* The kernel's clock may have begun long after the TSC did. */
+/* The kernel's clock may have started long after the TSC. */
 static void clock_behind_tsc(void **state)
 {
 	struct ptl_machine machine = machine_at(0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A thread whose ring is full goes on in another one, as far as the session has memory for it. */
+/* Tests that a thread with a full ring continues in another ring, as far as the session has memory. */
 #include "tests/unit/session_reader.h"
 
 #include <pthread.h>
@@ -10,8 +10,8 @@
 
 #define RING 4096u
 #define RINGS 8u
-#define BURST 300u  /* more than one ring holds, and fewer than RINGS do */
-#define FLOOD 2000u /* more than all of them */
+#define BURST 300u  /* events for more than one ring, and for fewer than RINGS */
+#define FLOOD 2000u /* events for more than all rings */
 
 PTL_PROVIDER(test, "Test-Burst");
 PTL_EVENT(test, number, 1, "Number", PTL_LEVEL_INFORMATIONAL, 0x1, NULL, PTL_U64(value));
@@ -70,7 +70,7 @@ static struct provider_shm_rings *rings(void)
 	return reader.files[0].first;
 }
 
-/* Every number once, and times that say in what order. */
+/* Checks that every number occurs once, in the order of time. */
 static void expect_all(unsigned count)
 {
 	static uint64_t time_of[FLOOD];
@@ -87,7 +87,7 @@ static void expect_all(unsigned count)
 	seen.count = 0;
 }
 
-/* Bursts leave half of the shared memory to others. */
+/* Skips without room: bursts leave half of the shared memory to other users. */
 static void need_room(void)
 {
 	struct statfs info;
@@ -118,7 +118,7 @@ static void what_is_beyond_the_limit_is_counted(void **state)
 	kept = reader_drain(&reader);
 	assert_true(kept > BURST);
 	assert_int_equal(kept + reader_lost(&reader), FLOOD);
-	/* What was read is there for the next burst. */
+	/* Memory of read events is available for the next burst. */
 	seen.count = 0;
 	write_numbers(BURST);
 	assert_int_equal(reader_drain(&reader), BURST);
@@ -150,7 +150,7 @@ static void threads_share_the_rings_of_a_burst(void **state)
 	kept += reader_drain(&reader);
 	assert_int_equal(reader.broken, 0);
 	assert_int_equal(kept + reader_lost(&reader), 4 * FLOOD);
-	/* The first of each thread is not of the burst. */
+	/* The first ring of each thread does not count as a burst ring. */
 	assert_in_range(rings()->ring_count, 1, RINGS + 4);
 }
 
@@ -165,7 +165,7 @@ static void nothing_is_taken_for_a_dead_recorder(void **state)
 	assert_int_equal(reader_drain(&reader) + reader_lost(&reader), FLOOD + 1);
 }
 
-/* Without memory the event is lost; no signal comes of it. */
+/* Without memory the event is lost, without a signal. */
 static void a_file_that_may_not_grow_loses_events(void **state)
 {
 	struct rlimit before, limit;
@@ -209,7 +209,7 @@ static void released_rings_are_taken_again(void **state)
 	write_numbers(FLOOD);
 	reader_drain(&reader);
 	lost = reader_lost(&reader);
-	/* Nobody takes what is about to be punched. */
+	/* No thread takes a ring in the state RELEASING. */
 	set_states(PROVIDER_SHM_RING_RELEASING);
 	seen.count = 0;
 	write_numbers(BURST);

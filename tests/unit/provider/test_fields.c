@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every type of field, from the author's call to what a reader decodes: with the schema and the maps that
- * the library put into shared memory, and libptl's own decoders.
+ * Tests every field type, from the author's call to the reader's values: with schemas and maps from shared memory, and
+ * with libptl's decoders.
  */
 #include "tests/unit/session_reader.h"
 
@@ -49,7 +49,7 @@ static void see(void *context, const struct reader_file *file, uint32_t ring, co
 	memcpy(seen.payload, payload, record->payload_size);
 }
 
-/* The schemas and maps of the one process there is. */
+/* Schemas and maps of the only process. */
 static struct ptl_schema *schemas[64];
 static size_t schema_count, map_count;
 static struct ptl_map *maps[8];
@@ -122,7 +122,7 @@ static int keep(void *context, const struct ptl_value *value)
 	return 0;
 }
 
-/* Reads one event and decodes it by its schema. */
+/* Reads an event and decodes the payload by the event's schema. */
 static const struct ptl_schema *decode(void)
 {
 	size_t rest = 1;
@@ -200,7 +200,7 @@ static void texts_empty_invalid_and_huge(void **state)
 	for (unsigned i = 0; i < 5; i++)
 		assert_int_equal(values[i].size, 0);
 
-	/* Counted texts are cut at what their counts can say. */
+	/* Counted texts are cut at the maximum of their count. */
 	texts("", wide, much, sizeof(much), wide, 0, much, 3, &guid);
 	decode();
 	assert_int_equal(values[2].size, 65535);
@@ -290,7 +290,7 @@ static void definitions_made_at_run_time(void **state)
 	assert_int_equal(value_count, 128);
 	assert_int_equal(values[127].u, 127000);
 
-	/* What contradicts itself is refused. */
+	/* Contradictory definitions are refused. */
 	fields[127] = (struct ptl_field){.name = "s", .type = PTL_TYPE_STRUCT, .length = 1};
 	assert_int_equal(ptl_provider_add_event(&event), PTL_MISUSE);
 	fields[127] = (struct ptl_field){.name = "t", .type = 99};
@@ -299,7 +299,7 @@ static void definitions_made_at_run_time(void **state)
 	assert_int_equal(ptl_provider_add_event(&event), PTL_MISUSE);
 }
 
-/* A trace could show only one of them. */
+/* A trace has room for one definition per event. */
 static void an_event_has_one_definition(void **state)
 {
 	static const struct ptl_field one = {.name = "one", .type = PTL_TYPE_U32};
@@ -321,7 +321,7 @@ static void an_event_has_one_definition(void **state)
 	assert_int_equal(ptl_provider_add_event(&event), 0);
 }
 
-/* The same in two files of one program, which both register a provider with that name. */
+/* Two files of a program register providers of the same name. */
 static void a_provider_does_not_define_events_of_another_anew(void **state)
 {
 	static struct ptl_provider twin = {.name = "PTL-Twin"}, second = {.name = "PTL-Twin"};

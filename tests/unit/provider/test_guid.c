@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* GUIDs from names, against pairs that Microsoft's own providers and documents have. */
+/* Tests GUIDs from names against pairs in Microsoft's providers and documents. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -46,7 +46,7 @@ static void only_utf8_is_a_name(void **state)
 	assert_int_equal(one.bytes[7] >> 4, 5);
 }
 
-/* Longer than a block of SHA-1, and than the room for the length in the last one. */
+/* Names longer than a block of SHA-1, and names that leave no room for the length in the last block. */
 static void long_names_too(void **state)
 {
 	char name[200];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What happens around events: activities, callbacks, hostile files, crashes, modules that come and go. */
+/* Tests activities, callbacks, hostile files, crashes, and modules that are loaded and unloaded. */
 #include "tests/unit/session_reader.h"
 
 #include <dlfcn.h>
@@ -23,7 +23,7 @@ PTL_START_EVENT(test, just_start, 8, "JustStart", PTL_LEVEL_INFORMATIONAL, 1, 0,
 static char folder[64];
 static struct reader reader;
 
-/* The events that were read last, with their ids. */
+/* The last events read, with their ids. */
 static struct {
 	unsigned count;
 	struct {
@@ -133,7 +133,7 @@ static void activity_options(void **state)
 {
 	(void)state;
 	begin();
-	/* Not recursive: the second start ends the first. */
+	/* Not recursive: a second start ends the first activity. */
 	request_start();
 	request_start();
 	plain(0);
@@ -143,7 +143,7 @@ static void activity_options(void **state)
 	assert_true(same(related(1), &none));
 	assert_true(same(activity(2), activity(1)));
 	assert_true(same(activity(4), &none));
-	/* The end of an activity is that of what was started in it, unless that is detachable. */
+	/* The end of an activity ends activities started inside, except detachable activities. */
 	request_start();
 	job_start();
 	query_start();
@@ -162,7 +162,7 @@ static void activity_options(void **state)
 	read_events(2);
 	assert_true(same(activity(0), &none));
 	assert_true(same(activity(1), &none));
-	/* More than are remembered. */
+	/* more activities than the limit */
 	for (unsigned i = 0; i < 40; i++)
 		query_start();
 	for (unsigned i = 0; i < 40; i++)
@@ -217,7 +217,7 @@ static void on_control(struct ptl_provider *provider, enum ptl_control control, 
 	pthread_mutex_unlock(&reported.mutex);
 }
 
-/* Waits until there were that many calls; it is the other threads' turn meanwhile. */
+/* Waits for `calls` calls. Returns the last control. */
 static enum ptl_control wait_for_call(unsigned calls)
 {
 	enum ptl_control last;
@@ -245,7 +245,7 @@ static void authors_are_told(void **state)
 	test.callback = on_control;
 	test.context = &reported;
 	begin();
-	/* By the thread that registers, before it goes on. */
+	/* called by the registering thread, before registration returns */
 	assert_int_equal(wait_for_call(1), PTL_CONTROL_ENABLE);
 	reader_each_provider(&reader, ask_for_capture);
 	assert_int_equal(wait_for_call(2), PTL_CONTROL_CAPTURE);
@@ -260,7 +260,7 @@ static void authors_are_told(void **state)
 	test.callback = NULL;
 }
 
-/* Every damage that a session file can have. */
+/* Writes a damaged session file. */
 static void write_session(const void *bytes, size_t size, unsigned slot, bool locked, int *fd)
 {
 	char path[512];
@@ -306,7 +306,7 @@ static void hostile_sessions_are_passed_over(void **state)
 	good.rules[0] = (struct provider_shm_rule){
 		.match = PROVIDER_SHM_MATCH_ALL, .level = 255, .keywords = UINT64_MAX};
 	try_session(&good, size, true, true);
-	try_session(&good, size, false, false); /* its recorder is dead */
+	try_session(&good, size, false, false); /* the recorder is dead */
 	try_session(&good, size - 1, true, false);
 	try_session(&good, size + 1, true, false);
 	try_session(&good, 0, true, false);
@@ -319,7 +319,7 @@ static void hostile_sessions_are_passed_over(void **state)
 	BAD(session.size++);
 	BAD(session.id = 0);
 	BAD(session.slot = 16);
-	BAD(session.flags = 0); /* not for this process */
+	BAD(session.flags = 0); /* flags exclude this process */
 	BAD(session.clock = 4);
 	BAD(session.ring_size = 4097);
 	BAD(session.ring_size = 2048);
@@ -333,7 +333,7 @@ static void hostile_sessions_are_passed_over(void **state)
 	BAD(rules[0].level = 3);
 	memset(bad.session.name, 'x', sizeof(bad.session.name));
 	try_session(&bad, size, true, false);
-	/* What is no file, or somebody else's. */
+	/* Not a regular file, or owned by another user. */
 	snprintf(path, sizeof(path), "%s/session.17", folder);
 	assert_int_equal(symlink("/dev/zero", path), 0);
 	assert_int_equal(ptl_provider_register(&test), 0);
@@ -384,7 +384,7 @@ static void jump_back(int number)
 	siglongjmp(back, 1);
 }
 
-/* Each time a write is left for good; more often than there are levels. */
+/* Leaves a write by siglongjmp more often than there are levels. */
 static void writes_can_be_left_by_siglongjmp(void **state)
 {
 	const struct ptl_piece nowhere = {(const void *)16, 4};
@@ -411,7 +411,7 @@ static void *write_cancelled(void *context)
 {
 	(void)context;
 	pthread_cancel(pthread_self());
-	/* Opens files, which are places to be cancelled at. */
+	/* Opening files is a cancellation point. */
 	plain(7);
 	pthread_testcancel();
 	return NULL;
@@ -438,7 +438,7 @@ static void only_the_command_belongs_to_its_session(void **state)
 	pid_t child;
 
 	(void)state;
-	/* PTL_SESSIONS is read once: in a child that has not registered anything yet it would be heeded. */
+	/* PTL_SESSIONS is read once: a child without a registration would obey a new value. */
 	memset(&reader, 0, sizeof(reader));
 	reader.visit = see;
 	reader_start(&reader, folder, 4, 0xabcdef, 4096, 0, NULL, 255, UINT64_MAX);
@@ -500,7 +500,7 @@ static void modules_come_and_go(void **state)
 		assert_null(dlopen(path, RTLD_NOW | RTLD_NOLOAD));
 		read_events(1);
 		assert_int_equal(seen.events[0].number, i);
-		/* The module's provider has one place, however often it comes. */
+		/* The module's provider keeps one entry over all reloads. */
 		assert_int_equal(seen.events[0].record.provider, 0);
 	}
 	reader_stop(&reader, false);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * 64 threads in 8 processes write as fast as they can; some fork, some crash, some are killed; one recorder
- * stays, others come, go and die. Every event is read once or counted as lost, in order for each thread.
+ * 64 threads in 8 processes write at full speed. Some threads fork, some processes crash or are killed. One recorder
+ * stays; other recorders start, stop and die. Every event is read once or counted as lost, in order for each thread.
  */
 #include "tests/unit/session_reader.h"
 
@@ -17,20 +17,20 @@
 #define THREADS 8
 #define EVENTS 4000
 #define CHILD_EVENTS 500
-/* Threads, and a forked child of each process. */
+/* threads, and a forked child per process */
 #define WRITERS (PROCESSES * (THREADS + 1))
-#define VISITS 6 /* of recorders that come and go */
+#define VISITS 6 /* visits of short-lived recorders */
 
 PTL_PROVIDER(test, "Test-Stress");
 PTL_EVENT(test, step, 1, "Step", PTL_LEVEL_INFORMATIONAL, 1, NULL, PTL_U32(writer), PTL_U32(number),
 	  PTL_BYTES(ballast));
 
-/* Shared by all processes: how many calls of each writer have returned. */
+/* Shared by all processes: number of completed calls per writer. */
 static uint32_t *written;
 static char folder[64];
 
 struct seen {
-	uint32_t next[WRITERS]; /* lowest number that may come */
+	uint32_t next[WRITERS]; /* lowest number that may follow */
 	uint64_t count;
 	uint64_t out_of_order;
 };
@@ -96,7 +96,7 @@ static _Noreturn void run_process(unsigned number)
 			raise(SIGKILL);
 		_exit(0);
 	}
-	/* In the middle of what the threads do. */
+	/* while the threads are writing */
 	if (number == 2 || number == 3) {
 		while (__atomic_load_n(&written[first], __ATOMIC_ACQUIRE) < EVENTS / 4)
 			sched_yield();
@@ -128,7 +128,7 @@ static void start_visit(unsigned number)
 	reader_each_provider(&visitor, reader_turn_on_one);
 }
 
-/* Also those whose parents were killed: they have become ours. */
+/* Returns whether children are left, including orphans of killed parents, which this process adopted. */
 static bool children_left(void)
 {
 	pid_t ended;
@@ -158,7 +158,7 @@ static void every_event_is_read_once_or_counted(void **state)
 	start_visit(visits++);
 	while (children_left()) {
 		reader_drain(&steady);
-		/* The visitor reads now and then; each second one dies, and leaves everything as it is. */
+		/* The visitor reads occasionally; every second visitor dies and leaves everything behind. */
 		if (passes++ % 4 == 0)
 			reader_drain(&visitor);
 		if (passes % 16 == 0 && visits < VISITS) {
@@ -171,7 +171,7 @@ static void every_event_is_read_once_or_counted(void **state)
 	reader_each_provider(&steady, add_lost);
 	for (unsigned i = 0; i < WRITERS; i++) {
 		total += written[i];
-		/* At most the event in the middle of which its writer was killed. */
+		/* A killed writer may have written an event that it had not counted. */
 		assert_true(steady_seen.next[i] <= written[i] + 1);
 	}
 	assert_int_equal(steady.broken + visitor.broken, 0);

@@ -20,7 +20,7 @@ struct seen {
 	unsigned count;
 	struct provider_shm_record last;
 	uint8_t payload[4096];
-	uint64_t last_time[16]; /* of each ring */
+	uint64_t last_time[16]; /* last time of each ring */
 	bool out_of_order;
 };
 
@@ -87,7 +87,7 @@ static void a_session_turns_a_running_provider_on_and_off(void **state)
 	reader_stop(&reader, false);
 	assert_int_equal(seen.count, 1);
 	assert_false(ptl_event_enabled(&plain_event));
-	/* The same slot, another session. */
+	/* another session in the same slot */
 	start(&reader, &seen, 0, 8192);
 	reader_each_provider(&reader, reader_turn_on_one);
 	plain("b", 2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where a text has conditions, where it has other expressions, and what both come to without an event. */
+/* Tests where a text has conditions and other expressions, and their value without an event. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ static void parse(const char *text, struct parsed *parsed)
 		fail_msg("%s: %s", text, ptl_error_text());
 }
 
-/* How many conditions there are, and fields that are named outside of them. */
+/* Counts conditions, and fields outside of conditions. */
 static void parts_of_a_text(void **state)
 {
 	static const struct {
@@ -99,7 +99,7 @@ static int nothing_there(void *context, unsigned index, struct query_value *valu
 	return 0;
 }
 
-/* Both spellings of and, or; what is missing decides nothing. */
+/* Tests both spellings of "and" and "or"; missing fields decide nothing. */
 static void comes_to(void **state)
 {
 	static const struct {
@@ -135,7 +135,7 @@ static void comes_to(void **state)
 	common_arena_free(&scratch);
 }
 
-/* Deep and long texts end in time, with an error where they are too deep. */
+/* Deep and long texts parse in bounded time; too deep texts are an error. */
 static void bounds(void **state)
 {
 	const size_t size = 40000;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of functions and what people type for them. */
+/* Tests names of functions against patterns as users type them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

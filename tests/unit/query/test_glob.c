@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Patterns of rules: what they match, what their wildcards hold, and what replacements make of it. */
+/* Tests patterns of rules: matches, text of wildcards, and replacements. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,7 +71,7 @@ static void replaces_what_wildcards_matched(void **state)
 	replaced("???????????", "abcdefghijk", "$9", "i");
 }
 
-/* What takes exponential time with recursion. */
+/* Patterns with exponential time in a recursive matcher. */
 static void is_never_slow(void **state)
 {
 	char text[5001];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the runtime of the software source knows of executable memory. */
+/* Tests the software runtime's model of executable memory. */
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests that the bound on metadata never ends a recording: losses are added up, streams need no record, schemas are left out. */
+/*
+ * Tests that the limit of metadata never ends a recording: losses are summed, streams go without a record, schemas are
+ * left out.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +68,7 @@ static struct ptl_trace *finish(struct fixture *fixture)
 	return trace;
 }
 
-/* Schemas of so many bytes that records of streams have no room beside them. */
+/* Writes so many bytes of schemas that records of streams have no room. */
 static void put_schemas(struct record_capture *capture, unsigned count)
 {
 	char *message = malloc(MESSAGE_SIZE + 1);

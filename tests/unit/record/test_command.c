@@ -51,7 +51,7 @@ static int make_files(void **state)
 	make_file("loop", "", 0755);
 	snprintf(path, sizeof(path), "#!%s/loop\n", folder);
 	make_file("loop", path, 0755);
-	/* The header of a program for another CPU. */
+	/* header of a program for another CPU */
 	make_file("foreign", "\177ELF\1\1\1", 0755);
 	snprintf(path, sizeof(path), "/nonexistent:%s:/usr/bin:/bin", folder);
 	return setenv("PATH", path, 1);
@@ -107,7 +107,7 @@ static void gives_texts_to_the_shell(void **state)
 	record_command_free(&command);
 }
 
-/* Links are resolved, and a script is what its first line names. */
+/* Links are resolved. The program of a script is the interpreter in its first line. */
 static void says_what_runs(void **state)
 {
 	char *argv[] = {(char *)"sh", (char *)"-c", (char *)":", NULL};

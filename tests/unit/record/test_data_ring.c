@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The ring of the kernel's records: what passes its end, and positions and sizes that make no sense. A file stands in for it. */
+/*
+ * Tests the ring of the kernel's records: records across the end, and invalid positions and sizes. A file replaces the
+ * kernel's ring.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +21,7 @@
 
 struct fixture {
 	struct record_data_ring ring;
-	uint8_t *bytes; /* of the records */
+	uint8_t *bytes; /* bytes of the records */
 	int fd;
 };
 
@@ -46,7 +49,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Writes a record whose bytes behind the header are `fill`, at data_head, as the kernel does. */
+/* Writes a record at data_head, as the kernel does. All bytes behind the header are `fill`. */
 static void put(struct fixture *fixture, uint32_t type, uint16_t size, uint8_t fill)
 {
 	const struct perf_event_header header = {.type = type, .size = size};
@@ -80,7 +83,7 @@ static void expect_end(struct fixture *fixture)
 	assert_int_equal(fixture->ring.page->data_tail, fixture->ring.page->data_head);
 }
 
-/* The next call is given the same positions: it finds nothing to do. */
+/* Expects a corrupt ring once; a second call with the same positions finds no record. */
 static void expect_corrupt(struct fixture *fixture)
 {
 	const struct perf_event_header *record;
@@ -101,7 +104,7 @@ static void test_records(void **state)
 	expect_end(fixture);
 	put(fixture, 1, 8, 0);
 	put(fixture, 2, 800, 0xab);
-	/* One that was not taken is the next one again. */
+	/* The ring returns an untaken record again. */
 	assert_int_equal(record_data_ring_next(&fixture->ring, record_data_ring_head(&fixture->ring), &record), 1);
 	expect(fixture, 1, 8, 0);
 	expect(fixture, 2, 800, 0xab);
@@ -121,7 +124,7 @@ static void test_records_pass_the_end(void **state)
 	expect_end(fixture);
 }
 
-/* The kernel gets its room back in pieces, and all of it when there is nothing left. */
+/* The kernel gets room back in pieces, and all room once the ring is empty. */
 static void test_room_is_given_back(void **state)
 {
 	struct fixture *fixture = *state;
@@ -138,7 +141,7 @@ static void test_room_is_given_back(void **state)
 	expect_end(fixture);
 }
 
-/* A record that was taken stays as it is until its room is given back, one that passes the end included. */
+/* A taken record stays unchanged until its room is given back, also a record across the end. */
 static void test_room_is_given_back_by_hand(void **state)
 {
 	struct fixture *fixture = *state;
@@ -167,7 +170,7 @@ static void test_room_is_given_back_by_hand(void **state)
 	assert_int_equal(fixture->ring.page->data_tail, begin + 4200);
 }
 
-/* Positions count on for as long as the event is open. */
+/* Positions grow while the event is open. */
 static void test_positions_may_pass_64_bits(void **state)
 {
 	struct fixture *fixture = *state;
@@ -202,7 +205,7 @@ static void test_positions_that_make_no_sense(void **state)
 	struct fixture *fixture = *state;
 	struct perf_event_mmap_page *page = fixture->ring.page;
 
-	/* More than the ring has room for; fewer than a header; between records. */
+	/* More bytes than the ring, fewer than a header, and a position between records. */
 	page->data_head = fixture->ring.tail + SIZE + 8;
 	expect_corrupt(fixture);
 	fixture->ring.tail = page->data_head + 8;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Tests how slots are drained into a trace: this program plays the traced threads, and reads what
- * was written.
- */
+/* Tests draining slots into a trace: this program plays the traced threads, and reads the result. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,7 +99,7 @@ static void put_start(struct fixture *fixture, struct channel_slot *slot)
 	struct channel_message_thread_start thread = {0};
 
 	put_message(fixture, slot, &start, sizeof(start), CHANNEL_MSG_PROCESS_START, 100, 0);
-	/* Anything but strings makes the process start without them. */
+	/* Without strings, the process starts without name and command line. */
 	put_message(fixture, slot, &thread, sizeof(thread), CHANNEL_MSG_THREAD_START, 100, 0);
 }
 
@@ -190,7 +187,7 @@ static void takes_bytes_through_many_laps(void **state)
 		assert_int_equal(slot->pt_tail, total);
 		assert_int_equal(slot->message_tail, slot->message_head);
 	}
-	/* Announced, but its thread was killed before it wrote the bytes. */
+	/* The PSB was announced, but the thread was killed before writing the bytes. */
 	put_psb(fixture, slot, slot->pt_head, 300);
 	slot->status = CHANNEL_SLOT_ENDED;
 	drain(fixture);
@@ -221,7 +218,7 @@ static void completes_the_stream_of_a_dead_process(void **state)
 	put_start(fixture, slot);
 	put_pt(fixture, slot, RING - 100);
 	drain(fixture);
-	/* Killed before it copied what lies behind the ring's end. */
+	/* The thread was killed before copying the bytes behind the ring's end. */
 	put_pt(fixture, slot, 100);
 	slot->pt_lap = 0;
 	for (int i = 0; i < 50; i++, slot->pt_head++)
@@ -237,7 +234,7 @@ static void completes_the_stream_of_a_dead_process(void **state)
 	ptl_close(trace);
 }
 
-/* One damaged slot costs that thread, and no other. */
+/* A damaged slot loses its own thread only. */
 static void gives_a_damaged_slot_up(void **state)
 {
 	struct fixture *fixture = *state;

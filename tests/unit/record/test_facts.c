@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests what the runtime's messages say of processes, by the events that come of them. */
+/* Tests the events that result from the runtime's messages about processes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,7 +93,7 @@ static void expect(struct fixture *fixture, const char *text)
 	fixture->text.size = 0;
 }
 
-/* Sends a message whose structure, header aside, is filled in, with this payload behind it. */
+/* Sends a message with this structure (the header is filled in) and this payload. */
 static void send(struct fixture *fixture, unsigned type, const void *fixed, size_t fixed_size, const char *payload,
 		 size_t payload_size)
 {
@@ -177,7 +177,7 @@ static void leaves_out_pieces_that_do_not_fit(void **state)
 	send(fixture, CHANNEL_MSG_EXEC_BYTES, &large, sizeof(large), text, 100);
 	assert_int_equal(record_channel_facts_end_all(&fixture->facts, 0), 0);
 	expect(fixture, "process 1 '/bin' ''\nthread 1 100 ''\n");
-	/* Nor do pieces of no program. */
+	/* Pieces without a program give no event either. */
 	send(fixture, CHANNEL_MSG_EXEC_BYTES, &late, sizeof(late), LS, 4);
 	expect(fixture, "");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Arguments of probes in the words of tracefs. */
+/* Tests probe arguments in the syntax of tracefs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static void operands_of_the_assembler(void **state)
 		{"1@%r9b 2@%ax -1@%sil", " arg1=%r9:u8 arg2=%ax:u16 arg3=%si:s8", 0},
 		{"8@-16(%rbp) 4@(%rax) -4@0x10(%rsp)", " arg1=-16(%bp):u64 arg2=+0(%ax):u32 arg3=+16(%sp):s32", 0},
 		{"4@$5 -4@$-7", " arg1=\\5:u32 arg2=\\-7:s32", 0},
-		/* What the kernel cannot fetch keeps its number. */
+		/* Numbering includes arguments that the kernel cannot fetch. */
 		{"8@(%rax,%rbx,8) 4@%ebx", " arg2=%bx:u32", 1},
 		{"8f@%xmm0 8@name(%rip) 8@%xmm1 4@%ah 3@%eax 4@ 4 @%eax 8@8(%rip) 4@$x -4@%r15d", " arg11=%r15:s32",
 		 10},

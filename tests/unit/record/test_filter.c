@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Terms of --only: what is taken, what is refused and why, how they are shown, and which events they want. */
+/* Tests terms of --only: accepted terms, errors, output, and matching of events. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static const struct ptl_field fields[] = {
 	{.name = "Name", .type = PTL_TYPE_UTF8},
 	{.name = "Parts", .type = PTL_TYPE_U8, .array = PTL_ARRAY_COUNTED},
 };
-/* With names of values; what comes first is a state, and what comes then a few bits. */
+/* Fields with named values: a state, and a bit mask. */
 static const struct ptl_field named_fields[] = {
 	{.name = "State", .type = PTL_TYPE_I8, .map = "States"},
 	{.name = "Access", .type = PTL_TYPE_U16, .map = "Access"},
@@ -59,7 +59,7 @@ static bool program(void *context, uint32_t pid, struct record_program_name *nam
 
 static struct record_program_name runs = {"/usr/bin/test", ""};
 
-/* What the filter says of the event, of which so much of the payload is there. */
+/* Returns whether the filter wants the event, with `size` bytes of payload. */
 static bool wants(struct record_filter *filter, const struct ptl_schema *explained, size_t size, const char *provider)
 {
 	const struct ptl_event event = {
@@ -104,7 +104,7 @@ static const struct {
 	{{"where=Missing == 1"}, false},
 	{{"where=not Missing == 1"}, false},
 	{{"where=not has(Missing)"}, true},
-	/* Of other providers nothing is asked. */
+	/* Events of other providers pass. */
 	{{"PTL-Test:where=Number > 9"}, false},
 	{{"ptl-*:where=Number > 9"}, false},
 	{{"Other:where=Number > 9"}, true},
@@ -116,7 +116,7 @@ static const struct {
 	{{"00000001-0000-0000-0000-000000000000:id=8"}, false},
 	{{"{00000001-0000-0000-0000-000000000000}:id=7"}, true},
 	{{GUID_TEXT ":where=Number > 9"}, true},
-	/* The name of the term counts, not what is in its value. */
+	/* The term's name counts, not text in its value. */
 	{{"where=Name == 'a:id=3' or Number == 9"}, true},
 };
 
@@ -134,7 +134,7 @@ static void wanted_events(void **state)
 	}
 }
 
-/* A program of many names, as gcc and busybox are, by the names of its file and by those that it was started by. */
+/* A program with several names, like gcc or busybox, matches by its file's name and by the names used to start it. */
 static void names_of_programs(void **state)
 {
 	static const struct {
@@ -203,10 +203,10 @@ static const struct {
 	{"where=Access == 'Write|Read'", true},
 	{"where=Access == 'Read'", false},
 	{"where=(Access & 'Read') != 0", true},
-	{"where=(Access & 'All') == 'Write'", false}, /* what is computed has no names */
+	{"where=(Access & 'All') == 'Write'", false}, /* computed values have no names */
 	{"where=(Access & 'All') == 2", true},
 	{"where=Access != 'All'", true},
-	/* What is no name, has none, or is compared otherwise, is said, and wanted is nothing. */
+	/* An unknown name, a value without names, or another comparison is reported, and nothing matches. */
 	{"where=State == 'failed'", false},
 	{"where=State != 'failed'", false},
 	{"where=State == ''", false},
@@ -230,7 +230,7 @@ static void names_of_values(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
 		assert_int_equal(record_schemas_add_map(&known, &maps[i]), 0);
-	/* The first one counts. */
+	/* The first definition counts. */
 	assert_int_equal(record_schemas_add_map(&known, &(struct ptl_map){.provider = {{1}}, .name = "States"}), 0);
 	for (size_t i = 0; i < sizeof(named_cases) / sizeof(named_cases[0]); i++) {
 		const struct record_filtered_event filtered = {
@@ -248,7 +248,7 @@ static void names_of_values(void **state)
 	record_schemas_free(&known);
 }
 
-/* Without a schema there are no fields, and the source names the provider; a payload that is cut has no values. */
+/* Without a schema there are no fields, and the source gives the provider's name. A truncated payload has no values. */
 static void unexplained_events(void **state)
 {
 	struct record_filter filter = {0};
@@ -271,7 +271,7 @@ static void unexplained_events(void **state)
 	record_filter_free(&filter);
 }
 
-/* Values that do not go together are no match, and no failure. */
+/* A comparison of incompatible values is false, without an error. */
 static void wrong_kinds(void **state)
 {
 	struct record_filter filter = {0};
@@ -321,7 +321,7 @@ static const struct {
 	{"where=not (Name == 'a' and 1 == u64(Name, 2))", "files are not read"},
 };
 
-/* What was asked before stays. */
+/* Earlier terms stay after a refused term. */
 static void refused_terms(void **state)
 {
 	struct record_filter filter = {0};
@@ -368,7 +368,7 @@ static void unknown_fields(void **state)
 	assert_string_equal(record_event_query_unknown(query, &schemas), "Number");
 	assert_int_equal(record_schemas_add(&schemas, &schema), 0);
 	assert_string_equal(record_event_query_unknown(query, &schemas), "Nmber");
-	/* The first of those for the same events counts. */
+	/* The first schema of an event counts. */
 	other.field_count = 1;
 	assert_int_equal(record_schemas_add(&schemas, &other), 0);
 	assert_int_equal(

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Tests what of mapped files is put into the trace, that it is put there once, and that no other
- * file is taken.
- */
+/* Tests the parts of mapped files in the trace: each part is stored once, and no other file is stored. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,10 +22,10 @@
 
 struct fixture {
 	struct record_image_store *store;
-	unsigned puts[5]; /* by blob type */
+	unsigned puts[5]; /* number of puts by blob type */
 	size_t last_size;
 	unsigned attached;
-	struct ptl_attachment attachment; /* the last one */
+	struct ptl_attachment attachment; /* last attachment */
 	uint8_t content[SIZE];
 	char path[64];
 	struct stat info;
@@ -80,7 +77,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* The mapping of the process's own vdso, whose code no file has. */
+/* Returns the mapping of this process's vdso, whose code is in no file. */
 static struct record_mapping vdso_mapping(void)
 {
 	struct record_mapping mapping = {
@@ -124,7 +121,7 @@ static void expect_code(const struct fixture *fixture, const struct ptl_image_ev
 	assert_memory_equal(image->code, hash, sizeof(hash));
 }
 
-/* Writes the perf map of this process, as a compiler does, and ends. */
+/* Writes the perf map of this process, as a JIT compiler does, and exits. */
 static void write_map(const char *path)
 {
 	FILE *map = fopen(path, "w");
@@ -132,7 +129,7 @@ static void write_map(const char *path)
 	_exit(map && fputs("1000 10 made\n", map) >= 0 && fclose(map) == 0 ? 0 : 1);
 }
 
-/* A process that has ended when its code is reported: /proc does not show its folders any more. */
+/* The process has ended before the report of its code: /proc no longer shows its folders. */
 static void takes_the_map_of_a_process_that_has_ended(void **state)
 {
 	for (unsigned waited = 0; waited < 2; waited++) {
@@ -162,7 +159,7 @@ static void takes_the_map_of_a_process_that_has_ended(void **state)
 	}
 }
 
-/* A map from before the recording is that of another process. */
+/* A map older than the recording belongs to another process. */
 static void leaves_a_map_that_is_older(void **state)
 {
 	struct fixture *fixture = *state;
@@ -204,7 +201,7 @@ static void stores_each_range_once(void **state)
 	assert_int_equal(record_image_store_add(fixture->store, &mapping, &image), 0);
 	expect_code(fixture, &image, 8192, SIZE - 8192);
 	assert_int_equal(fixture->puts[PTL_BLOB_CODE], 2);
-	/* And this one is nowhere in it. */
+	/* This range is outside of the file. */
 	mapping = mapping_of(fixture, 1 << 20, 4096);
 	assert_int_equal(record_image_store_add(fixture->store, &mapping, &image), 0);
 	assert_false(image.has_code);
@@ -281,7 +278,7 @@ static void stores_a_programs_symbols_and_debug_file(void **state)
 	assert_int_equal(record_image_store_add(fixture->store, &mapping, &image), 0);
 	assert_true(image.has_code && image.has_symbols && image.has_debug);
 	assert_int_equal(image.build_id_size, 20);
-	/* Another range of the file: its own code, the same rest. */
+	/* Another range of the file has its own code, and shares the rest. */
 	mapping.file_offset = 0x2000;
 	assert_int_equal(record_image_store_add(fixture->store, &mapping, &second), 0);
 	assert_memory_equal(image.symbols, second.symbols, PTL_HASH_SIZE);
@@ -292,7 +289,7 @@ static void stores_a_programs_symbols_and_debug_file(void **state)
 	assert_int_equal(fixture->last_size, 0x1000);
 }
 
-/* The perf map of this very process, which belongs to its user. */
+/* The perf map of this process, owned by the user. */
 static void takes_the_perf_map_of_a_process_that_makes_code(void **state)
 {
 	struct fixture *fixture = *state;
@@ -316,7 +313,7 @@ static void takes_the_perf_map_of_a_process_that_makes_code(void **state)
 	assert_int_equal(fixture->puts[PTL_BLOB_FILE], 1);
 	assert_int_equal(fixture->attachment.kind, PTL_ATTACHMENT_JIT);
 	assert_int_equal(fixture->attachment.pid, getpid());
-	/* What is not its own: a link, a pipe that nobody writes to, and, where this can be tried, another user's file. */
+	/* Not the process's own file: a link, a pipe without a writer, and, if testable, a file of another user. */
 	assert_int_equal(rename(map, elsewhere), 0);
 	assert_int_equal(symlink(elsewhere, map), 0);
 	assert_int_equal(record_image_store_finish(fixture->store), 0);
@@ -331,7 +328,7 @@ static void takes_the_perf_map_of_a_process_that_makes_code(void **state)
 	unlink(map);
 }
 
-/* The addresses are those of the vdso's ELF header, so that they are the same in all processes. */
+/* Addresses follow the vdso's ELF header, so that they are equal in all processes. */
 static void knows_the_vdso(void **state)
 {
 	struct fixture *fixture = *state;
@@ -349,7 +346,7 @@ static void knows_the_vdso(void **state)
 	code = record_vdso_code(&image);
 	assert_non_null(code);
 	assert_memory_equal(code, (const void *)(uintptr_t)mapping.base, mapping.size);
-	/* Another size is another vdso; so is that of a 32-bit process. */
+	/* A vdso of another size differs, as does the vdso of a 32-bit process. */
 	mapping.size += 4096;
 	assert_int_equal(record_image_store_add(fixture->store, &mapping, &image), 0);
 	assert_null(record_vdso_code(&image));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a driver in sysfs says, what is asked of it, and address filters. */
+/* Tests the driver's data in sysfs, requests of terms, and address filters. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static void put(const char *name, const char *text)
 	fclose(file);
 }
 
-/* A Broadwell, or what the test changes of it. */
+/* Makes the sysfs files of a Broadwell CPU; tests change them. */
 static int set_up(void **state)
 {
 	char path[128];
@@ -209,13 +209,13 @@ static void test_a_cpu_without_mtc_has_none_unless_asked(void **state)
 	assert_int_equal(intel_pt_configure(&device, &settings, &config), PTL_UNSUPPORTED);
 }
 
-/* Of this program itself, whose functions have names. */
+/* Uses functions of this program. */
 static void test_filters_become_offsets(void **state)
 {
 	static const struct {
 		const char *text; /* %s: this program */
 		int status;
-		const char *result; /* of the kernel's text, or of the error */
+		const char *result; /* the kernel's filter text, or the error */
 	} cases[] = {
 		{"filter main @ %s", 0, "filter 0x"},
 		{"stop main@%s", 0, "stop 0x"},
@@ -247,7 +247,7 @@ static void test_filters_become_offsets(void **state)
 		assert_int_equal(common_string_list_add(&settings.filters, text), 0);
 		status = intel_pt_filter_make(&device, &settings, &filter);
 		common_string_list_free(&settings.filters);
-		/* The kernel takes no such path, wherever this was built. */
+		/* The kernel refuses blanks and commas in a path, in case the build folder has them. */
 		if (cases[i].status != PTL_SYSTEM && at && strpbrk(own, " ,") && status == PTL_UNSUPPORTED)
 			continue;
 		if (status != cases[i].status)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests what becomes of the kernel's code: on made files, in a folder that stands for /. */
+/* Tests reading the kernel's code, from made files in a folder that replaces /. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,8 +21,8 @@
 #include "record/kernel/kernel_code.h"
 #include "record/kernel/kernel_images.h"
 
-#define KERNEL 0xffffffff9a000000ull /* where it lies */
-#define LINKED 0xffffffff81000000ull /* where its file has it */
+#define KERNEL 0xffffffff9a000000ull /* address of the kernel in memory */
+#define LINKED 0xffffffff81000000ull /* address of the kernel in its file */
 
 struct fixture {
 	char folder[32];
@@ -51,7 +51,7 @@ static int tear_down(void **state)
 	return system(command);
 }
 
-/* A file below the folder, whose folders are made. */
+/* Writes a file below the folder, and makes its folders. */
 static void put(const struct fixture *fixture, const char *name, const void *data, size_t size)
 {
 	char path[512];
@@ -87,7 +87,7 @@ struct note {
 
 static const struct note note = {{4, 20, NT_GNU_BUILD_ID}, "GNU", {1, 2, 3, 4, 5}};
 
-/* An ELF file with a range of code, each byte of which is 7. */
+/* An ELF file with a range of code; all bytes are 7. */
 struct file {
 	Elf64_Ehdr header;
 	Elf64_Phdr segments[2];
@@ -121,7 +121,7 @@ static void make_file(struct file *file, uint16_t type, uint64_t address)
 	memset(file->code, 7, sizeof(file->code));
 }
 
-/* Puts the kernel's code into a trace, and opens that. */
+/* Records the kernel's code into a trace, and opens the trace. */
 static struct ptl_trace *record_wish(const struct fixture *fixture, enum record_kernel_wish wish, enum elf_embed embed,
 				     void (*meanwhile)(const struct fixture *fixture), struct flow_timeline **timeline)
 {
@@ -196,7 +196,7 @@ static void from_core(void **state)
 	trace = record(fixture, ELF_EMBED_SYMBOLS, &timeline);
 	kernel = find(timeline, "[kernel]");
 	module = find(timeline, "[mod]");
-	/* What comes behind its end is not the kernel's code any more. */
+	/* Memory behind the end is not the kernel's code. */
 	assert_int_equal(kernel->data.base, KERNEL);
 	assert_int_equal(kernel->data.size, 0x1800);
 	assert_int_equal(kernel->data.default_base, LINKED);
@@ -207,14 +207,14 @@ static void from_core(void **state)
 	assert_false(module->data.has_code);
 	assert_int_equal(find(timeline, "[bpf_prog_1]")->data.base, 0xffffffffc0400020);
 	assert_true(is_lost(trace, "/proc/kcore does not have all code of the kernel: what [mod], [bpf_prog_1]"));
-	/* From the beginning on, and in process 0. */
+	/* Valid from the beginning of the trace, in process 0. */
 	assert_true(flow_timeline_find(timeline, kernel->process, 0, KERNEL + 0x17ff, &place) && place.has_code);
 	assert_false(flow_timeline_find(timeline, kernel->process, 0, KERNEL + 0x1800, &place));
 	assert_int_equal(flow_timeline_process(timeline, kernel->process)->pid, 0);
 	close_all(trace, timeline);
 }
 
-/* Without kcore the kernel's own file serves, wherever the kernel was moved to; not one of another kernel. */
+/* Without kcore the kernel's own file is used, at any load address. A file of another kernel is not used. */
 static void from_vmlinux(void **state)
 {
 	const struct fixture *fixture = *state;
@@ -237,7 +237,7 @@ static void from_vmlinux(void **state)
 	assert_false(find(timeline, "[mod]")->data.has_code);
 	assert_true(is_lost(trace, "is that of its file"));
 	assert_true(is_lost(trace, "a kernel with CONFIG_PROC_KCORE has it"));
-	/* A module's own file would not be what was executed. */
+	/* A module's file differs from the code in memory. */
 	assert_true(is_lost(trace, "what [mod], [bpf_prog_1]"));
 	assert_true(is_lost(trace, "only /proc/kcore has code of the kernel as it was loaded"));
 	close_all(trace, timeline);
@@ -250,7 +250,7 @@ static void from_vmlinux(void **state)
 	close_all(trace, timeline);
 }
 
-/* Nothing is read, and that is no loss. */
+/* No code is read, without a loss. */
 static void embed_none(void **state)
 {
 	const struct fixture *fixture = *state;
@@ -264,7 +264,7 @@ static void embed_none(void **state)
 	close_all(trace, timeline);
 }
 
-/* Names are read while the recorder goes on: the list is one that says nothing for as long. */
+/* Names are read while the recorder runs; meanwhile the list is empty. */
 static void names_meanwhile(void **state)
 {
 	const struct fixture *fixture = *state;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Tests that pruning and copying a log of mapping changes keeps the memory it describes, page by
- * page.
- */
+/* Tests that pruning and copying a log of mapping changes keep the described memory, page by page. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -19,9 +16,7 @@
 #define PAGE 0x1000u
 #define STEPS 60
 
-/*
- * What a page holds: an image's number, its protection and the latest code, as numbers; 0 = none.
- */
+/* Content of a page: number of the image, protection, and number of the latest code; 0: none. */
 struct page {
 	unsigned image;
 	unsigned protection;
@@ -66,7 +61,7 @@ static struct memory replay(const struct record_log *log, uint64_t epoch)
 
 	for (size_t i = 0; i < log->count && log->changes[i].epoch <= epoch; i++)
 		apply(&memory, &log->changes[i]);
-	/* What happens to a page that is no image's cannot be seen. */
+	/* Changes to a page without an image are invisible. */
 	for (size_t i = 0; i < PAGES; i++)
 		if (!memory.pages[i].image)
 			memory.pages[i].protection = 0;

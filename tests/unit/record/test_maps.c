@@ -40,7 +40,7 @@ static void test_maps_lines(void **state)
 	assert_false(record_maps_parse("hello\n", &entry));
 }
 
-/* The mapping of this process that holds the address. */
+/* Finds the mapping of this process with the address. */
 static bool find(uint64_t address, struct record_map_entry *entry)
 {
 	static char line[RECORD_PATH_SIZE + 128];
@@ -66,7 +66,7 @@ static void test_maps_of_this_program(void **state)
 	assert_false(find(0x10, &entry));
 }
 
-/* The kernel shows a line feed of a path as it shows a path that has these four characters. */
+/* The kernel shows a line feed in a path as \012, like a path with these four characters. */
 static void test_maps_line_feed(void **state)
 {
 	static const char *const names[] = {"a\nb\nc", "a\\012b\\012c"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests what events come of which facts: processes, forks, execs, threads, images, ends. */
+/* Tests the events that result from facts: processes, forks, execs, threads, images, ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 #define SECOND 1000000000ull
 
-/* Events as text, one a line: "stream_pair part time what". */
+/* Events as text, one per line: "stream_pair part time what". */
 struct fixture {
 	struct record_model *model;
 	struct ptl_bytes text;
@@ -147,7 +147,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* What was said since the last time must be `text`. */
+/* Expects that the events since the last call are `text`. */
 static void expect(struct fixture *fixture, const char *text)
 {
 	common_write_bytes(&fixture->text, "", 1);
@@ -157,7 +157,7 @@ static void expect(struct fixture *fixture, const char *text)
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-/* process number n has pid 100 * n and a first thread of that id. */
+/* Makes a fact. Process number n has pid 100 * n, and its first thread has the same id. */
 static struct record_fact fact_of(enum record_fact_kind kind, uint32_t process, uint32_t tid, uint64_t time)
 {
 	return (struct record_fact){
@@ -337,7 +337,7 @@ static void gives_a_fork_its_parents_memory(void **state)
 	send_image(fixture, 1, 11, 2, 0x1000, 0x3000, "a");
 	send_image(fixture, 1, 12, 3, 0x8000, 0x1000, "b");
 	send_code(fixture, 1, 12, 3, 0x2000, 'P');
-	/* The parent goes on before the child is seen. */
+	/* The parent continues before the child is reported. */
 	send_unmap(fixture, 1, 20, 4, 0x8000, 0x1000);
 	send_code(fixture, 1, 21, 5, 0x2000, 'Q');
 	fixture->text.size = 0;
@@ -347,7 +347,7 @@ static void gives_a_fork_its_parents_memory(void **state)
 			"1m 13 image load 200 1000+3000 'a' prot 5\n1m 13 image load 200 8000+1000 "
 			"'b' prot 5\n"
 			"1m 13 code 200 2000+8 P\n");
-	/* Its own child has both. */
+	/* The child's child has both changes. */
 	send_unmap(fixture, 2, 14, 4, 0x1000, 0x1000);
 	fixture->text.size = 0;
 	send_start(fixture, 3, 2, 15, 4);
@@ -440,7 +440,7 @@ static void uses_stream_pairs_again(void **state)
 	send_exit(fixture, 2, 120, 0);
 	assert_int_equal(record_model_gone(fixture->model, 2, 0, true), 0);
 	fixture->text.size = 0;
-	/* Process 3 began before 2 ended: it cannot have 2's stream_pair, though that is free. */
+	/* Process 3 began before the end of process 2, so it cannot reuse process 2's free stream_pair. */
 	send_start(fixture, 3, 1, 110, 1);
 	expect(fixture, "2m 110 process start 300<100 key 3 '/bin/ls' 'ls -l 'a b''\n2l 110 thread "
 			"start 300/300\n");
@@ -458,7 +458,7 @@ static void waits_for_an_exit_status(void **state)
 	send_start(fixture, 2, 1, 30, 1);
 	fixture->text.size = 0;
 	assert_int_equal(record_model_gone(fixture->model, 2, 5 * SECOND, true), 0);
-	/* A turn that began before has the earlier time. */
+	/* A turn that began earlier has the earlier time. */
 	assert_int_equal(record_model_tick(fixture->model, 4 * SECOND), 0);
 	expect(fixture, "");
 	status.exit.pid = 200;
@@ -466,14 +466,14 @@ static void waits_for_an_exit_status(void **state)
 	send(fixture, &status);
 	expect(fixture, "1l 30 thread end 200/200\n"
 			"1l 30 process end 200<100 key 2 '/bin/ls' 'ls -l 'a b'' status 0x9\n");
-	/* Nobody reports one: then it ends without. */
+	/* Without a reported status the process ends without a status. */
 	send_start(fixture, 3, 1, 40, 1);
 	fixture->text.size = 0;
 	assert_int_equal(record_model_gone(fixture->model, 3, 5 * SECOND, true), 0);
 	assert_int_equal(record_model_tick(fixture->model, 6 * SECOND), 0);
 	expect(fixture, "1l 40 thread end 300/300\n1l 40 process end 300<100 key 3 '/bin/ls' 'ls "
 			"-l 'a b''\n");
-	/* Nobody is there who could. */
+	/* No process could report a status. */
 	send_start(fixture, 4, 1, 50, 1);
 	fixture->text.size = 0;
 	assert_int_equal(record_model_gone(fixture->model, 4, 6 * SECOND, false), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Packets that wait in memory: queues that share a pool, against a model. */
+/* Tests queues of packets in memory that share a pool, against a model. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static size_t add(struct intel_pt_queue *queue, struct intel_pt_pool *pool, unsi
 	return added;
 }
 
-/* Takes what is first, some of it. */
+/* Takes some of the first bytes. */
 static size_t take(struct intel_pt_queue *queue, unsigned number, uint64_t from, size_t size)
 {
 	const uint8_t *bytes = NULL;
@@ -61,7 +61,7 @@ static void test_what_is_added_is_taken_in_order(void **state)
 		const unsigned n = (unsigned)pt_random_below(&random, QUEUES);
 		const size_t size = (size_t)pt_random_below(&random, 3 * INTEL_PT_PIECE);
 
-		/* More comes for a while than is taken, then less. */
+		/* For a while more bytes are added than taken, then fewer. */
 		if (pt_random_below(&random, 4) > (i / 500) % 2 + 1) {
 			const size_t done = add(&queues[n], pool, n, added[n], size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the recorder's side of providers in a folder of the test's own: names, rules, slots of
- * sessions, what is swept up, and rings that this program writes.
+ * Tests the recorder's side of providers in a folder of the test: names, rules, slots of sessions, cleaning up, and
+ * rings written by this program.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -172,7 +172,7 @@ static void parses_rules(void **state)
 		    patterns[i].matches)
 			fail_msg("%s: %s", patterns[i].pattern, patterns[i].name);
 	}
-	/* A GUID is a provider's or that of its group; no group is none. */
+	/* A GUID matches the provider or its group; "no group" matches nothing. */
 	assert_int_equal(record_provider_rule_parse("*A", &rule), 0);
 	assert_true(provider_shm_rule_matches(&rule, &(struct provider_shm_identity){"B", &guid, &rule.guid}));
 	assert_false(provider_shm_rule_matches(&rule, &(struct provider_shm_identity){"B", &guid, &none}));
@@ -209,7 +209,7 @@ static void gives_each_session_a_slot(void **state)
 	assert_int_equal(record_provider_session_make(fixture->folder, &sessions[PTL_SESSIONS_MAX]), PTL_SYSTEM);
 	assert_int_equal(record_provider_session_read(fixture->folder, 5, &file, &alive), 0);
 	assert_true(alive && file.session.id == sessions[5].file.session.id);
-	/* Sweeping takes nothing away that lives. */
+	/* Cleaning keeps files of live processes. */
 	assert_int_equal(record_provider_clean(fixture->folder), 0);
 	assert_true(is_there(fixture, "session.05"));
 	record_provider_session_remove(fixture->folder, &sessions[5]);
@@ -228,13 +228,13 @@ static void sweeps_up_what_the_dead_left(void **state)
 	char living[PROVIDER_SHM_NAME_SIZE];
 	int file;
 
-	/* A recorder that was killed: its file is there, and nobody has it locked. */
+	/* A killed recorder: the file exists without a lock. */
 	assert_int_equal(record_provider_session_make(fixture->folder, &session), 0);
 	close(session.lock);
-	/* A program that was killed, with rings for that session. */
+	/* A killed program with rings of that session. */
 	close(make_file(fixture, "process.2147483647.0000000000000abc", RING));
 	close(make_file(fixture, "rings.2147483647.0000000000000abc.0000000000000def", RING));
-	/* Our own file, which we have mapped: a program that lives. */
+	/* A live program: our own file, which we have mapped. */
 	snprintf(living, sizeof(living), "process.%d.0000000000000abc", (int)getpid());
 	file = make_file(fixture, living, RING);
 	void *map = mmap(NULL, RING, PROT_READ, MAP_SHARED, file, 0);
@@ -244,7 +244,7 @@ static void sweeps_up_what_the_dead_left(void **state)
 	assert_false(is_there(fixture, "rings.2147483647.0000000000000abc.0000000000000def"));
 	assert_false(is_there(fixture, "process.2147483647.0000000000000abc"));
 	assert_true(is_there(fixture, living));
-	/* The same file of a program that runs another program now. */
+	/* The same file after the program has executed another program. */
 	munmap(map, RING);
 	close(file);
 	assert_int_equal(record_provider_clean(fixture->folder), 0);
@@ -295,7 +295,7 @@ static void make_rings(const struct fixture *fixture, struct writer *writer)
 	writer->time = 0;
 }
 
-/* A record with this number as its payload, wherever the ring ends. */
+/* Writes a record with this number as payload, also across the ring's end. */
 static void put(struct writer *writer, uint64_t number)
 {
 	const struct provider_shm_record header = {
@@ -309,7 +309,7 @@ static void put(struct writer *writer, uint64_t number)
 	writer->ring->head += sizeof(record);
 }
 
-/* What a thread has left and was read takes no memory, until a thread takes it again. */
+/* A ring that was left and completely read takes no memory, until a thread takes the ring again. */
 static void gives_back_what_threads_have_left(void **state)
 {
 	struct record_shm_event event;
@@ -328,12 +328,12 @@ static void gives_back_what_threads_have_left(void **state)
 	assert_int_equal(record_shm_ring_next(&rings.rings[0], &event, &lost), 0);
 	record_shm_ring_taken(&rings.rings[0], &event);
 	assert_int_equal(fstat(rings.file, &before), 0);
-	/* A thread has it. */
+	/* A thread uses the ring. */
 	record_shm_ring_release(&rings, 0);
 	assert_int_equal(writer.ring->state, PROVIDER_SHM_RING_ACTIVE);
 	assert_int_equal(fstat(rings.file, &after), 0);
 	assert_true(after.st_blocks == before.st_blocks);
-	/* Its thread has left it, but not all was read. */
+	/* The thread has left the ring, with unread records. */
 	writer.ring->state = PROVIDER_SHM_RING_CLOSED;
 	put(&writer, 2);
 	record_shm_ring_release(&rings, 0);
@@ -345,7 +345,7 @@ static void gives_back_what_threads_have_left(void **state)
 	assert_int_equal(writer.ring->state, PROVIDER_SHM_RING_RELEASED);
 	assert_int_equal(fstat(rings.file, &after), 0);
 	assert_true(after.st_size == before.st_size && after.st_blocks < before.st_blocks);
-	/* And taken again. */
+	/* The ring is taken again. */
 	writer.ring->state = PROVIDER_SHM_RING_ACTIVE;
 	put(&writer, 3);
 	assert_int_equal(record_shm_ring_copy(&rings, 0, &lost, &share), 0);
@@ -389,13 +389,13 @@ static void reads_rings_round_and_round(void **state)
 		}
 	}
 	assert_true(read == written && read > 6000);
-	/* The program plays with tail: that is none of the recorder's business. */
+	/* The program overwrites tail, which the recorder ignores. */
 	writer.ring->tail = 12345;
 	put(&writer, written++);
 	assert_int_equal(record_shm_ring_copy(&rings, 0, &lost, &share), 0);
 	assert_int_equal(record_shm_ring_next(&rings.rings[0], &event, &lost), 0);
 	record_shm_ring_taken(&rings.rings[0], &event);
-	/* And with head. */
+	/* The program overwrites head. */
 	writer.ring->head += RING + 8;
 	assert_int_equal(record_shm_ring_copy(&rings, 0, &lost, &share), 0);
 	assert_int_equal(lost, RING);

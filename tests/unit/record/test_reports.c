@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests what the kernel's reports of processes become, where no look sees anything: events in the trace. */
+/* Tests the trace events from the kernel's reports of processes, without looks at /proc. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 #include "record/capture/machine.h"
 #include "record/kernel/observer_state.h"
 
-/* Pids that no process has: beyond the kernel's largest. */
+/* pids above the kernel's maximum, which no process has */
 #define PID(n) (0x40000000u + (n))
 
 struct fixture {
@@ -31,7 +31,7 @@ struct fixture {
 	char folder[64];
 	char path[96];
 	struct ptl_bytes text;
-	uint64_t ended; /* time of the last event */
+	uint64_t ended; /* time of the last event in the trace */
 };
 
 static char *const words[] = {(char *)"test", NULL};
@@ -188,7 +188,7 @@ static int take_event(void *context, struct ptl_trace *trace, const struct ptl_e
 	const char *what = opcode_of(event);
 
 	(void)trace;
-	/* Rundown at the end is of the command. */
+	/* Skips the rundown at the end, which is the command's, and other events of the command. */
 	if (event->descriptor.opcode == PTL_OPCODE_END_RUNDOWN || event->pid == PID(1))
 		return 0;
 	fixture->ended = event->time;
@@ -206,7 +206,7 @@ static int take_event(void *context, struct ptl_trace *trace, const struct ptl_e
 	return 0;
 }
 
-/* Ends the capture; its events, but those of the command, are in text. */
+/* Ends the capture. Its events, except the command's, are in text. */
 static void finish(struct fixture *fixture)
 {
 	struct ptl_trace *trace;
@@ -262,7 +262,7 @@ static void threads_have_names_and_ends(void **state)
 	put_comm(fixture, 0, 2, 2, "main", 210);
 	put_task(fixture, PERF_RECORD_FORK, 2, 2, 3, 220);
 	put_comm(fixture, 0, 2, 3, "worker", 230);
-	/* The first thread may end first. */
+	/* The first thread may end before other threads. */
 	put_task(fixture, PERF_RECORD_EXIT, 2, 1, 2, 240);
 	put_task(fixture, PERF_RECORD_EXIT, 2, 1, 3, 250);
 	expect(fixture, "start 2<1 '/bin/sh' 'sh -c' @200\n"
@@ -276,7 +276,7 @@ static void threads_have_names_and_ends(void **state)
 			"end 2<1 '/bin/sh' 'sh -c' @250\n");
 }
 
-/* A thread that executes a program becomes the first; the others have ended before. */
+/* A thread that executes a program becomes the first thread; the other threads end before. */
 static void an_exec_leaves_one_thread(void **state)
 {
 	struct fixture *fixture = *state;
@@ -312,7 +312,7 @@ static void a_pid_is_used_again(void **state)
 	put_task(fixture, PERF_RECORD_FORK, 2, 1, 2, 200);
 	put_task(fixture, PERF_RECORD_EXIT, 2, 1, 2, 210);
 	put_task(fixture, PERF_RECORD_FORK, 2, 1, 2, 220);
-	/* The report of an end was lost. */
+	/* The report of an end is lost. */
 	put_task(fixture, PERF_RECORD_FORK, 2, 1, 2, 230);
 	put_task(fixture, PERF_RECORD_EXIT, 2, 1, 2, 240);
 	assert_int_equal(record_observer_take_reports(fixture->observer, UINT64_MAX), 0);
@@ -342,7 +342,7 @@ static void a_lost_start_is_made_up_for(void **state)
 	start_command(fixture);
 	put_exec(fixture, 2, "true", 230);
 	put_map(fixture, 2, 0x2000, "/bin/true", 231);
-	/* What is not known is nobody's. */
+	/* Reports of unknown processes are ignored. */
 	put_map(fixture, 3, 0x2000, "/bin/true", 232);
 	put_comm(fixture, 0, 3, 3, "name", 233);
 	put_task(fixture, PERF_RECORD_FORK, 3, 3, 4, 234);
@@ -362,7 +362,7 @@ static void a_lost_start_is_made_up_for(void **state)
 			"end 2<0 '/bin/true' 'true' @250\n");
 }
 
-/* Of a program with other rights the kernel reports the start alone, and calls that the end. */
+/* For a program with other privileges, the kernel reports only the start, and then the end of reports. */
 static void the_end_of_reports_is_not_that_of_a_process(void **state)
 {
 	struct fixture *fixture = *state;
@@ -402,12 +402,12 @@ static void the_same_mapping_is_reported_once(void **state)
 			"image load 2 3000 '/lib/a' @210\n"
 			"image load 2 2800 '/lib/b' @230\n"
 			"image load 2 3000 '/lib/a' @240\n"
-			/* The last look finds that it is dead. */
+			/* The last look finds the process dead. */
 			"thread end 2/2 '' @100000\n"
 			"end 2<1 '/bin/sh' 'sh -c' @100000\n");
 }
 
-/* A process that exists, and waits; its number for put_task and the like. */
+/* Starts a process that waits. Returns its number for put_task and similar functions. */
 static uint32_t start_real(pid_t *real)
 {
 	*real = fork();
@@ -429,7 +429,7 @@ static size_t look_at_maps(const struct fixture *fixture, uint32_t pid)
 	return process->map_count;
 }
 
-/* /proc shows what a process has by now: reports of what it did before come first. */
+/* /proc shows the current mappings: reports of earlier changes come first. */
 static void a_look_waits_for_reports(void **state)
 {
 	struct fixture *fixture = *state;
@@ -442,7 +442,7 @@ static void a_look_waits_for_reports(void **state)
 	start_command(fixture);
 	put_task(fixture, PERF_RECORD_FORK, pid, 1, pid, now);
 	assert_int_equal(record_observer_take_reports(fixture->observer, now), 0);
-	/* It has a child, which does not inherit what is mapped later, and then it executes another program. */
+	/* The process forks a child, which does not inherit later mappings, and then executes another program. */
 	put_task(fixture, PERF_RECORD_FORK, 2, pid, 2, now + 100);
 	put_exec(fixture, pid, "true", now + 200);
 	put_map(fixture, pid, 0x7000, "/bin/true", now + 201);
@@ -450,14 +450,14 @@ static void a_look_waits_for_reports(void **state)
 	assert_int_equal(record_observer_take_reports(fixture->observer, now + 150), 0);
 	assert_int_equal(look_at_maps(fixture, pid), 1);
 	assert_int_equal(record_observer_find(fixture->observer, PID(2))->map_count, 1);
-	/* Its program is known, but not yet what that maps. */
+	/* The program is known, its mappings not yet. */
 	assert_int_equal(record_observer_take_reports(fixture->observer, now + 200), 0);
 	assert_int_equal(look_at_maps(fixture, pid), 0);
 	assert_int_equal(record_observer_take_reports(fixture->observer, now + 300), 0);
 	count = look_at_maps(fixture, pid);
 	assert_true(count > 1);
 	kill(real, SIGKILL);
-	/* What has ended shows nothing: no mapping is taken for gone, and no memory is kept. */
+	/* An ended process shows no mappings: they do not count as unmapped, and no memory stays allocated. */
 	assert_int_equal(waitid(P_PID, (id_t)real, &ended, WEXITED | WNOWAIT), 0);
 	assert_int_equal(look_at_maps(fixture, pid), count);
 	assert_int_equal(waitpid(real, NULL, 0), real);
@@ -465,7 +465,7 @@ static void a_look_waits_for_reports(void **state)
 	record_observer_free(fixture->observer);
 }
 
-/* Reports were lost: looks are at programs, too. One that is about to be reported is not found before. */
+/* After lost reports, looks check programs, too. A program about to be reported is not reported by a look. */
 static void a_close_look_waits_for_reports(void **state)
 {
 	struct fixture *fixture = *state;
@@ -483,7 +483,7 @@ static void a_close_look_waits_for_reports(void **state)
 	assert_int_equal(record_observer_take_reports(fixture->observer, now), 0);
 	process = record_observer_find(fixture->observer, PID(pid));
 	assert_non_null(process);
-	/* As if it had executed another one. */
+	/* as if the process had executed another program */
 	process->program++;
 	put_exec(fixture, pid, "true", now + 200);
 	put_map(fixture, pid, 0x7000, "/bin/true", now + 201);

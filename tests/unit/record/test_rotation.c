@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that each file of a series has what its own packets need, of processes that begin when the next file is there, too; and that
- * no file that is slow delays the recording. A file that takes nothing is a FIFO that nobody reads, or that nobody has opened.
+ * Tests that each file of a series has the data its packets need, also of processes that begin after the next file
+ * exists; and that a slow file does not delay the recording. A file that accepts no data is a FIFO without reader, or a
+ * FIFO that is not open.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -41,7 +42,7 @@ struct fixture {
 	char folder[64], path[128];
 	struct record_capture capture;
 	uint32_t packets, switches;
-	uint64_t base; /* time of the trace */
+	uint64_t base; /* time origin of the trace */
 	uint8_t pt[1024];
 	size_t pt_size;
 };
@@ -116,7 +117,7 @@ static void put_psb(struct fixture *fixture, uint64_t after)
 	put(fixture, "\x02\x23", 2);
 }
 
-/* jz, not taken, and a system call: packets are enabled at the address, and disabled again. */
+/* jz, not taken, and a system call. Packets are enabled at the address, and disabled by the call. */
 static const uint8_t code[] = {0x74, 0, 0x0f, 0x05};
 
 static void put_run(struct fixture *fixture, uint64_t address)
@@ -140,7 +141,7 @@ static void fact(struct fixture *fixture, const struct record_fact *fact)
 	assert_int_equal(record_model_fact(fixture->capture.model, fact, record_now()), 0);
 }
 
-/* A process begins, and has code. */
+/* Begins a process with code. */
 static void begin_with(struct fixture *fixture, uint32_t number, uint64_t address, uint64_t after, const void *data,
 		       size_t size)
 {
@@ -180,7 +181,7 @@ static void take_cpu(struct fixture *fixture, uint32_t pid, uint64_t after)
 	common_bytes_free(&storage);
 }
 
-/* The same, and gets the CPU. */
+/* Begins a process, and gives it the CPU. */
 static void begin(struct fixture *fixture, uint32_t number, uint64_t address, uint64_t after)
 {
 	begin_with(fixture, number, address, after, code, sizeof(code));
@@ -189,7 +190,7 @@ static void begin(struct fixture *fixture, uint32_t number, uint64_t address, ui
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* The instructions of a thread in a file that has so many gaps. */
+/* Counts the instructions of a thread in a file with `gaps` gaps. */
 static uint64_t instructions_with(const struct fixture *fixture, const char *file, uint32_t tid, uint64_t gaps)
 {
 	const struct flow_view_options options = {.selection = {.tids = &tid, .tid_count = 1}, .threads = 1};
@@ -218,7 +219,7 @@ static uint64_t instructions_of(const struct fixture *fixture, const char *file,
 	return instructions_with(fixture, file, tid, 0);
 }
 
-/* The next file is prepared on a thread of its own. */
+/* Rotates the capture; another thread prepares the next file. */
 static void rotate(struct record_capture *capture)
 {
 	const uint32_t rotations = capture->rotations;
@@ -230,7 +231,7 @@ static void rotate(struct record_capture *capture)
 	}
 }
 
-/* Packets of a process go to the file before, which was not there when that was the file at hand. */
+/* Packets of a process go to the previous file, although the process began after that file was current. */
 static void begun_after_the_next_file(void **state)
 {
 	struct fixture *fixture = *state;
@@ -259,11 +260,11 @@ static void begun_after_the_next_file(void **state)
 
 /* ---- the PSB between two files ----------------------------------------------------------------- */
 
-/* jz, not taken, and from there on without a packet up to the system call. */
+/* jz, not taken; then no packet up to the system call */
 static const uint8_t straight[] = {0x74, 0, 0x90, 0x90, 0x90, 0x90, 0x0f, 0x05};
-#define MIDDLE 0x400004u /* of it */
+#define MIDDLE 0x400004u /* address in the middle of `straight` */
 
-/* The code runs up to its middle, when the next file has begun; the position of the PSB that comes there. */
+/* Runs the code to its middle, where the next file begins. Returns the position of the PSB there. */
 static uint64_t run_to_middle(struct fixture *fixture)
 {
 	struct record_capture *capture = &fixture->capture;
@@ -280,7 +281,7 @@ static uint64_t run_to_middle(struct fixture *fixture)
 	return capture->streams[fixture->packets].taken + 1;
 }
 
-/* A PSB there, and the rest. */
+/* Writes a PSB there, and the rest of the run. */
 static void put_rest(struct fixture *fixture)
 {
 	put_psb_start(fixture, 30);
@@ -299,7 +300,7 @@ static void advance(struct record_capture *capture)
 		assert_int_equal(record_capture_advance(capture, record_now() + 1), 0);
 }
 
-/* Each instruction is in one of the files. */
+/* Closes the capture, and checks that each instruction is in exactly one file. */
 static void close_divided(struct fixture *fixture)
 {
 	assert_int_equal(record_capture_close(&fixture->capture, fixture->base + 70), 0);
@@ -307,7 +308,10 @@ static void close_divided(struct fixture *fixture)
 	assert_int_equal(instructions_of(fixture, "a.000002.ptl", 10), 3);
 }
 
-/* Until a source has said where the PSB is, which it may do behind its bytes, the file before is not complete. */
+/*
+ * The previous file is complete only once a source has reported the position of the PSB, which may come after the PSB's
+ * bytes.
+ */
 static void a_psb_that_is_stated_late(void **state)
 {
 	struct fixture *fixture = *state;
@@ -335,7 +339,7 @@ static void a_psb_that_is_stated_early(void **state)
 	close_divided(fixture);
 }
 
-/* Nothing says where it is: its thread was killed. */
+/* The position is never reported, as the thread was killed. */
 static void a_psb_that_is_not_stated(void **state)
 {
 	struct fixture *fixture = *state;
@@ -364,7 +368,7 @@ static void a_psb_in_pieces(void **state)
 	close_divided(fixture);
 }
 
-/* An overflow ends the PSB+: what comes behind it is in one of the files, and the first ends with what packets prove. */
+/* An overflow ends the PSB+: later packets are in one file only, and the first file ends with proven instructions. */
 static void a_psb_with_an_overflow(void **state)
 {
 	struct fixture *fixture = *state;
@@ -389,10 +393,10 @@ static void a_psb_with_an_overflow(void **state)
 #define PAYLOAD 1024
 #define MILLISECOND 1000000u
 
-/* Reads a FIFO to its end, into a file. */
+/* A thread that copies a FIFO to a file. */
 struct reader {
 	pthread_t thread;
-	int fd; /* -1: it is opened when it is read */
+	int fd; /* -1: opened by the thread */
 	char fifo[160], path[160];
 };
 
@@ -404,7 +408,7 @@ static void name_file(const struct fixture *fixture, const char *file, char path
 static void *copy(void *context)
 {
 	const struct reader *reader = context;
-	/* Each of the two waits here for the other. */
+	/* Both sides wait here for each other. */
 	const int in = reader->fd < 0 ? open(reader->fifo, O_RDONLY | O_CLOEXEC) : reader->fd;
 	const int out = open(reader->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	char data[4096];
@@ -425,7 +429,7 @@ static void read_fifo(struct reader *reader)
 	assert_int_equal(pthread_create(&reader->thread, NULL, copy, reader), 0);
 }
 
-/* opened: its writer can open it; it is not read. */
+/* opened: the FIFO is open for its writer, but not read. */
 static void make_reader(const struct fixture *fixture, const char *file, bool opened, struct reader *reader)
 {
 	name_file(fixture, file, reader->fifo);
@@ -449,7 +453,7 @@ static struct fixture *open_slow(const struct record_settings *wanted, const cha
 	return fixture;
 }
 
-/* Events that do not get smaller, with the numbers from first on. */
+/* Writes incompressible events with numbers from `first` on. */
 static void put_events(struct fixture *fixture, uint16_t first)
 {
 	static uint32_t noise = 1;
@@ -501,7 +505,9 @@ static void count_events(const struct fixture *fixture, const char *file, unsign
 	ptl_close(trace);
 }
 
-/* The disk takes nothing of a file that ends: what comes goes to the next one, and every event is in one of them. */
+/*
+ * The disk accepts no data of a completed file. New data goes to the next file, and every event is in exactly one file.
+ */
 static void a_file_that_cannot_be_completed(void **state)
 {
 	unsigned times[2 * EVENTS] = {0};
@@ -540,7 +546,10 @@ static void assert_has(const struct fixture *fixture, const char *file, const vo
 	ptl_close(trace);
 }
 
-/* The next file cannot be opened for long: recording goes on in the one at hand, and the code of that time is in both. */
+/*
+ * The next file cannot be opened for a while. Recording continues in the current file, and code of that time is in both
+ * files.
+ */
 static void with_code(void **state, size_t large)
 {
 	uint8_t *const big = calloc(1, large);
@@ -579,15 +588,15 @@ static void a_file_that_cannot_be_opened(void **state)
 	with_code(state, 100);
 }
 
-/* More than is kept in memory meanwhile. */
+/* more code than is kept in memory */
 static void a_file_that_cannot_be_opened_and_much_code(void **state)
 {
 	with_code(state, (size_t)33 << 20);
 }
 
 /*
- * Where all files together have a bound, the next one is waited for before the file at hand gets too large; but no longer than what
- * comes meanwhile can wait.
+ * With a bound on all files, the recorder waits for the next file before the current file gets too large; but only
+ * while incoming data can wait.
  */
 static void a_file_that_would_pass_the_bound(void **state)
 {
@@ -619,7 +628,7 @@ static void a_file_that_would_pass_the_bound(void **state)
 	pthread_join(reader.thread, NULL);
 }
 
-/* What was being prepared at the end is not there afterwards. */
+/* A file in preparation at the end is removed. */
 static void a_file_that_was_not_needed(void **state)
 {
 	struct fixture *fixture = *state;
@@ -633,7 +642,7 @@ static void a_file_that_was_not_needed(void **state)
 	assert_int_not_equal(access(path, F_OK), 0);
 }
 
-/* The file at hand takes nothing, and the oldest one was removed to make room: the next one is kept. */
+/* The current file accepts no data, and the oldest file was removed to make room: the next file is kept. */
 static void a_file_that_is_all_that_is_left(void **state)
 {
 	struct record_settings kept = settings;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests that messages come out in their order, that a gap is waited for, and not for ever. */
+/* Tests that messages leave in order, and that a gap delays messages for a limited time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include "record/channel/sequencer.h"
 
-/* Items are pointers into this array, so that they can be told apart. */
+/* Items point into this array, so that each item is distinct. */
 static char items[4096];
 
 static void push(struct record_sequencer *sequencer, uint64_t sequence)
@@ -72,7 +72,7 @@ static void gives_a_gap_up(void **state)
 	expect_none(&sequencer, 10);
 	expect(&sequencer, 10 + RECORD_SEQUENCE_PATIENCE, 4);
 	assert_int_equal(sequencer.skipped, 3);
-	/* Each gap has its own time; and what comes too late comes at once. */
+	/* Each gap has its own time limit; a late message leaves at once. */
 	expect_none(&sequencer, 10 + RECORD_SEQUENCE_PATIENCE);
 	push(&sequencer, 2);
 	expect(&sequencer, 10 + RECORD_SEQUENCE_PATIENCE, 2);

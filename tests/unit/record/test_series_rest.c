@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is said of a series that has ended: its files, and how much was recorded before each. */
+/* Tests the report of an ended series: files, and amounts recorded before each file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 static const struct record_settings settings = {.mode = RECORD_MODE_NEWFILE, .keep = 3};
 static const struct record_settings in_memory = {.mode = RECORD_MODE_REALTIME};
 
-/* With files of ten events each. */
+/* Makes a series with files of ten events each. */
 static struct record_series *make(const struct record_settings *with, const char *path, uint64_t files)
 {
 	struct record_series *series;
@@ -93,7 +93,7 @@ static void names_in_other_folders(void **state)
 	}
 }
 
-/* The longest name, and more files than anything is known of. */
+/* The longest name, and more files than the report covers. */
 static void fits_into_a_message(void **state)
 {
 	enum { FILES = 5000, KNOWN = 4096, LONGEST = 4080 };
@@ -118,7 +118,7 @@ static void fits_into_a_message(void **state)
 	for (; fields.at < fields.end; count++)
 		assert_int_equal(strtoull(next(&fields), NULL, 10), 10 * (FILES - 1 - count));
 	assert_int_equal(count, KNOWN);
-	/* Also where each count has as many digits as there can be. */
+	/* also with the maximal number of digits in each count */
 	assert_true(rest.text.size < LONGEST + KNOWN * (size_t)7 &&
 		    LONGEST + 100 + (KNOWN + 1) * (size_t)21 < COMMON_SESSION_MESSAGE_MAX);
 	record_series_rest_free(&rest);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel's records, in whatever order the rings give them. */
+/* Tests the kernel's records in any order of the rings. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -100,7 +100,7 @@ static const char *next(struct record_sideband *sideband, uint64_t until)
 	return text;
 }
 
-/* In order of time, whatever ring they came from. */
+/* Records are ordered by time, over all rings. */
 static void records_come_in_order(void **state)
 {
 	struct record_sideband *sideband = record_sideband_new();
@@ -115,7 +115,7 @@ static void records_come_in_order(void **state)
 	assert_int_equal(record_sideband_due(sideband), 100);
 	assert_string_equal(next(sideband, LATE), "exec 10/10 sh @100");
 	assert_string_equal(next(sideband, LATE), "map 10/10 /bin/sh @110");
-	/* Of the same time, the first to come is first. */
+	/* Records with equal times keep the order of arrival. */
 	put_task(sideband, PERF_RECORD_FORK, 11, 11, 12, 500);
 	assert_string_equal(next(sideband, LATE), "fork 11/11<10 @200");
 	assert_string_equal(next(sideband, LATE), "exec 11/11 true @290");
@@ -142,7 +142,7 @@ static void what_is_new_waits_for_other_cpus(void **state)
 	record_sideband_close(sideband);
 }
 
-/* The kernel gives processes outside of a pid namespace the number 0, which is the kernel's in a trace. */
+/* The kernel gives number 0 to processes outside of the pid namespace; in a trace, 0 is the kernel's process. */
 static void processes_outside_of_the_namespace_are_left_out(void **state)
 {
 	struct record_sideband *sideband = record_sideband_new();
@@ -196,7 +196,7 @@ static void a_name_is_no_program(void **state)
 	record_sideband_close(sideband);
 }
 
-/* What the consumer has noted stays with its record. */
+/* The consumer's note stays with its record. */
 static void notes_wait_with_their_records(void **state)
 {
 	struct record_sideband *sideband = record_sideband_new();
@@ -246,7 +246,7 @@ static void what_makes_no_sense_is_of_no_kind(void **state)
 		const struct perf_event_header header = {.type = types[i], .misc = PERF_RECORD_MISC_COMM_EXEC};
 
 		assert_int_equal(record_sideband_put(sideband, &header, sizeof(header)), 0);
-		/* Too short, or, of a name, without its end. */
+		/* Too short, or a name without its end. */
 		common_write_le(&body, UINT64_MAX, 8);
 		put(sideband, &body, types[i], PERF_RECORD_MISC_COMM_EXEC, 100);
 		if (types[i] != PERF_RECORD_COMM && types[i] != PERF_RECORD_MMAP2)
@@ -267,7 +267,7 @@ static void a_sample_has_its_thread(void **state)
 	struct ptl_bytes sample = {0};
 
 	(void)state;
-	/* Ids and time, and nothing before them. */
+	/* only ids and time */
 	common_write_le(&sample, PERF_RECORD_SAMPLE, 4);
 	common_write_le(&sample, 0, 2);
 	common_write_le(&sample, 24, 2);
@@ -299,7 +299,7 @@ static unsigned open_descriptors(void)
 	return count;
 }
 
-/* A child that waits for a byte, then has a child of its own, which waits for the next. */
+/* Starts a child that waits for a byte and then forks a child, which waits for the next byte. */
 static pid_t start_family(int pipe_ends[2])
 {
 	char byte;
@@ -356,12 +356,12 @@ static void a_thread_that_is_added_later_is_reported_and_dropped(void **state)
 	assert_int_equal(write(pipe_ends[1], "1", 1), 1);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	assert_int_equal(forks_of(sideband, pid), 1);
-	/* Its child has inherited the events. */
+	/* The child's child has inherited the events. */
 	record_sideband_drop_ended(sideband);
 	assert_int_equal(open_descriptors(), added);
 	assert_int_equal(write(pipe_ends[1], "2", 1), 1);
 	wait_until_dropped(sideband, before);
-	/* One that has ended is left out. */
+	/* An ended process is left out. */
 	assert_int_equal(record_sideband_add(sideband, &pid, 1), 0);
 	assert_int_equal(open_descriptors(), before);
 	record_sideband_close(sideband);
@@ -369,7 +369,7 @@ static void a_thread_that_is_added_later_is_reported_and_dropped(void **state)
 	close(pipe_ends[1]);
 }
 
-/* What the kernel says and what events count is the same loss, known in two ways. */
+/* PERF_RECORD_LOST and the events' counts tell the same loss. */
 static void losses_are_reported_once(void **state)
 {
 	struct record_perf_losses losses = {0};
@@ -379,7 +379,7 @@ static void losses_are_reported_once(void **state)
 	losses.said = 5;
 	assert_int_equal(record_perf_losses_take(&losses, 0), 5);
 	assert_int_equal(record_perf_losses_take(&losses, 5), 0);
-	/* What the kernel has had no record for yet. */
+	/* losses without a record so far */
 	assert_int_equal(record_perf_losses_take(&losses, 8), 3);
 	losses.said = 8;
 	assert_int_equal(record_perf_losses_take(&losses, 0), 0);
@@ -390,7 +390,7 @@ static void losses_are_reported_once(void **state)
 	assert_int_equal(record_perf_losses_take(&losses, 0), 11);
 }
 
-/* A ring that stays full until its end: read of the event, as no record comes any more. */
+/* A ring stays full until its end: without later records, the event's count tells the loss. */
 static void what_is_lost_last_is_counted(void **state)
 {
 	struct perf_event_attr attr = {

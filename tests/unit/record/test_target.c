@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What execve would run. */
+/* Tests which program execve would run. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,7 +55,7 @@ static void test_shebang(void **state)
 	assert_int_equal(parse("#!", &shebang), -ENOEXEC);
 }
 
-/* What does not fit is cut, as long as it is not the interpreter's name. */
+/* Overlong text is cut, except in the interpreter's name. */
 static void test_long_shebang(void **state)
 {
 	char text[RECORD_HEAD_SIZE + 100];
@@ -129,7 +129,7 @@ static void test_targets(void **state)
 	assert_string_equal(target.prefix[2], "script");
 	record_target_free(&target);
 
-	/* A script run by a script: as the kernel has it, sh -e script -x outer. */
+	/* A script with a script as interpreter: as in the kernel, sh -e script -x outer. */
 	write_text("outer", "#!script -x\n", 0755);
 	assert_int_equal(record_target_find(&target, "outer"), 0);
 	assert_string_equal(target.script, "outer");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Samples as the kernel writes them, whole, cut off at each byte, and with counts that are not true. */
+/* Tests the kernel's samples: whole, truncated at each byte, and with wrong counts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static void put_stack(struct ptl_bytes *out, uint64_t count)
 		common_write_le(out, 0x1000 + i, 8);
 }
 
-/* A record of the first `size` bytes, as the header then says. */
+/* Reads a record of the first `size` bytes, with that size in the header. */
 static bool read_first(const struct tracepoint_event *event, const struct ptl_bytes *bytes, size_t size,
 		       struct tracepoint_sample *sample)
 {
@@ -102,7 +102,7 @@ static void test_a_counter(void **state)
 	common_bytes_free(&out);
 }
 
-/* What is behind the calls of one whose program is to be unwound. */
+/* Writes the part behind the call chain for unwinding a program. */
 static void put_user(struct ptl_bytes *out, uint64_t abi, uint64_t size, uint64_t copied)
 {
 	common_write_le(out, abi, 8);
@@ -144,7 +144,7 @@ static void test_registers_and_stack(void **state)
 	assert_int_equal(common_load64(sample.registers + 16 * sizeof(uint64_t)), 0x7010);
 	assert_int_equal(sample.stack_size, 8);
 	assert_int_equal(common_load64(sample.stack), 0x90);
-	/* A thread of the kernel has none. */
+	/* A kernel thread has no registers. */
 	assert_true(read_user(PERF_SAMPLE_REGS_ABI_NONE, 0, 0, &sample));
 	assert_null(sample.registers);
 	assert_int_equal(sample.stack_size, 0);

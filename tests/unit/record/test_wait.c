@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests what a session sleeps on: descriptors and signals, with and without a doorbell. */
+/* Tests the events that wake a session: descriptors and signals, with and without a doorbell. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "record/session/wait.h"
 
 #define SECOND 1000000000ull
-/* A sleep that is to be ended, and less than which it must have taken. */
+/* nanoseconds of a sleep that an event ends early */
 #define LONG (60 * SECOND)
 
 struct fixture {
@@ -57,7 +57,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Whether a sleep of this length ends before its time, if `event` comes between the look and the sleep. */
+/* Returns whether a sleep of this length ends early if `event` comes between the look and the sleep. */
 static bool ends(void (*event)(int value), int value, uint64_t time)
 {
 	const uint64_t start = record_now();
@@ -81,7 +81,7 @@ static void raise_signal(int number)
 	assert_int_equal(kill(getpid(), number), 0);
 }
 
-/* A descriptor wakes once for what is new, though nobody reads it; what came before the start counts. */
+/* A descriptor wakes once per new data, even if the data is not read. Data from before the start counts. */
 static void wakes_for_a_descriptor(void **state)
 {
 	const int fd = eventfd(0, EFD_CLOEXEC);
@@ -116,7 +116,7 @@ static void ring(int value)
 	__atomic_add_fetch(&fixture.doorbell[0], (uint32_t)value, __ATOMIC_SEQ_CST);
 }
 
-/* A ring before the look is not new: what it rings for is found by the look. */
+/* A ring of the doorbell before the look does not wake: the look finds the reason. */
 static void misses_no_ring(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Clocks of a trace: what times of others become, and steps of the wall clock. */
+/* Tests the clocks of a trace: conversion of other clocks' times, and steps of the wall clock. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,9 @@
 #define MILLISECOND 1000000
 #define SECOND ((int64_t)1000000000)
 
-/* A reading at a time of the trace, when the wall clock is so far ahead of it. */
+/*
+ * Makes a reading at a trace time with the wall clock `ahead` nanoseconds ahead. Returns whether the clock was stepped.
+ */
 static bool stepped(struct record_wall_watch *watch, int64_t time, int64_t ahead, int64_t took, int64_t *step)
 {
 	const struct record_wall_reading reading = {(uint64_t)time, (uint64_t)(time + took), time + took / 2 + ahead};
@@ -41,9 +43,9 @@ static void steps(void **state)
 	assert_false(stepped(&watch, time += SECOND / 10, ahead, 100, &step));
 	assert_true(stepped(&watch, time += SECOND / 10, ahead -= 20 * MILLISECOND, 100, &step));
 	assert_int_equal(step, -20 * MILLISECOND);
-	/* A recorder that was stopped for an hour, in which the clock was steered. */
+	/* The recorder was stopped for an hour, while the clock was adjusted. */
 	assert_false(stepped(&watch, time += 3600 * SECOND, ahead += SECOND, 100, &step));
-	/* To before 1970. */
+	/* a step to before 1970 */
 	assert_true(stepped(&watch, time += SECOND / 10, ahead = -2000000000 * SECOND, 100, &step));
 }
 
@@ -67,7 +69,7 @@ static uint64_t monotonic(void)
 	return (uint64_t)(now.tv_sec * SECOND + now.tv_nsec);
 }
 
-/* The same distance for the recorder's own times, those of programs, and those of the kernel. */
+/* The recorder's own times, programs' times and the kernel's times have the same distance. */
 static void wall(void **state)
 {
 	const int64_t offset = record_clock_offset();
@@ -84,7 +86,7 @@ static void wall(void **state)
 	distance = record_clock_of_monotonic(0);
 	assert_int_equal(record_clock_of_monotonic(first), first + distance);
 	assert_int_equal(record_clock_offset(), offset + (int64_t)distance);
-	/* A clock that is set meanwhile would be another test's fault. */
+	/* fails if something sets the clock during the test */
 	assert_true(machine.start_time >= (uint64_t)before);
 	now = record_now();
 	assert_in_range(now, first + distance, monotonic() + distance);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Equal flow has equal digests, and what is executed elsewhere, or missing, shows in them. */
+/* Tests that equal flow gives equal digests, and that moved or missing instructions change the digest. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #define STEPS 20000
 
-/* Code lies so many bytes behind where the packets say it does. */
+/* Computes the digest with the code shifted by `shift` bytes. */
 static struct relog_flow_digest digest_of(const struct random_flow *program, size_t pt_size, uint64_t shift)
 {
 	const struct ptl_flow_memory memory = {program->base + shift, program->code, program->code_size, "program"};
@@ -54,9 +54,9 @@ static void digests_tell_flows_apart(void **state)
 		struct random_flow *program = make_program(seed);
 
 		compare(program, program->pt_size, 0, true);
-		/* The last packets are missing. */
+		/* without the last packets */
 		compare(program, program->pt_size * 3 / 4, 0, false);
-		/* The code is not there. */
+		/* without the code */
 		compare(program, program->pt_size, (uint64_t)1 << 30, false);
 		free(program);
 	}
@@ -71,7 +71,7 @@ static uint64_t executed(const struct relog_flow_digest *digest)
 	return instructions;
 }
 
-/* As many instructions, at addresses that differ in one bit. */
+/* equal numbers of instructions, addresses differing in one bit */
 static void addresses_matter(void **state)
 {
 	/* PSB, PSBEND, MODE.Exec (64-bit), TIP.PGE, TIP.PGD; the code is nop; jmp *%rax. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Tests the memory map reader: what it takes, and the exact words with which it refuses the rest.
- */
+/* Tests the reader of memory maps: accepted maps, and the exact error messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,7 +100,7 @@ static void refuses_what_is_wrong(void **state)
 	}
 }
 
-/* A range that covers the whole memory file, followed by many: growth and order. */
+/* A range of the whole memory file, followed by many ranges: growth and order. */
 static void takes_many(void **state)
 {
 	char text[4096];

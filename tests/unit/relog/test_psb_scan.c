@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Tests the scan for PSB packets: pieces of every size, runs that are too long, look-alikes, random
- * bytes.
- */
+/* Tests the scan for PSB packets: pieces of every size, overlong runs, similar bytes, random bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +12,7 @@
 #include "import/psb_scan.h"
 
 #define PSB "\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82"
-#define FOUND_MAX 25 /* as many as fit the longest test */
+#define FOUND_MAX 25 /* maximal number of PSBs in the longest test */
 
 struct found {
 	uint64_t offset[FOUND_MAX];
@@ -99,10 +96,7 @@ static void ignores_look_alikes(void **state)
 	expect(PSB, 15, NULL, 0);
 }
 
-/*
- * Random bytes, most of them of the pattern: what the search of whole memory finds, pieces give
- * too.
- */
+/* Random bytes, mostly of the pattern: pieces give the same as a search of the whole memory. */
 static void agrees_with_the_search(void **state)
 {
 	uint8_t data[400];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests what redaction makes of strings, and of bytes of any kind. */
+/* Tests redaction of strings, and of any bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ struct fixture {
 	struct relog_redactor redactor;
 };
 
-/* rules: NULL-ended. The key is the same in every run, and so are the tokens. */
+/* Starts redaction. rules: NULL-ended. The key and so the tokens are the same in every run. */
 static void start(struct fixture *fixture, const char *const *rules)
 {
 	*fixture = (struct fixture){{0}};
@@ -35,7 +35,7 @@ static void stop(struct fixture *fixture)
 	relog_redact_rules_free(&fixture->rules);
 }
 
-/* The string with each token as "T"; valid until the next call. */
+/* Returns the redacted string with each token as "T". Valid until the next call. */
 static const char *redacted(struct fixture *fixture, enum relog_text_kind kind, const char *text)
 {
 	static char shown[256];
@@ -77,7 +77,7 @@ static void paths(void **state)
 	stop(&fixture);
 }
 
-/* A path with blanks is one path, in a command line too: its parts are no words that are secret elsewhere. */
+/* A path with blanks is one path, also in a command line: its parts are not secret words elsewhere. */
 static void paths_with_blanks(void **state)
 {
 	static const char *const rules[] = {"paths", "keep:*/kept*", NULL};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests regular expressions of redaction: what they match, held against regexec(3), and what is refused. */
+/* Tests regular expressions of redaction: matches compared with regexec(3), and refused expressions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "common/error.h"
 #include "relog/settings/pattern.h"
 
-/* First and length, or false; text is searched from `from` on. */
+/* Searches the text from `from` on. Sets the first byte and the length of the match. */
 static bool find(const char *expression, const char *text, size_t from, size_t *first, size_t *length)
 {
 	struct relog_pattern pattern;
@@ -58,7 +58,7 @@ static void finds_the_leftmost_and_longest(void **state)
 	matches("a{,2}b", "aaab", 1, 3);
 	matches("a{2,}b", "baab", 1, 3);
 	matches("\\.so\\.", "lib.so.6", 3, 4);
-	matches("b*", "abb", 1, 2); /* an empty match is none */
+	matches("b*", "abb", 1, 2); /* empty matches do not count */
 	misses("^b", "ab");
 	misses("a$", "ab");
 	misses("a.c", "ac");
@@ -110,7 +110,7 @@ static void write_random(uint32_t *seed, unsigned depth, char *out, size_t *size
 	}
 }
 
-/* Of those that regexec finds with no bytes, nothing is compared: it goes for the leftmost, empty or not. */
+/* Compares with regexec, except for empty matches: regexec returns the leftmost match even if empty. */
 static void compare(const char *expression, uint32_t *seed)
 {
 	struct relog_pattern pattern;
@@ -190,7 +190,7 @@ static void refuses_what_is_none_or_too_large(void **state)
 	refuses(deep, "nested too deeply");
 }
 
-/* Each of these takes regexec minutes or gigabytes. */
+/* Each of these expressions takes regexec minutes or gigabytes. */
 static void takes_time_with_size_alone(void **state)
 {
 	static const char *const expressions[] = {"(a|b)*a(a|b){250}c", "((a*)*b*)*c", "(a?){400}c", "((a|b)?){200}c"};

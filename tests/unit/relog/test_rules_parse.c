@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The rule language: what it takes, and the exact words with which it refuses the rest. */
+/* Tests the rule language: accepted rules, and the exact error messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rules applied to events: expressions, changes of headers and payloads, and what cannot be applied. */
+/* Tests rules applied to events: expressions, changes of headers and payloads, and inapplicable rules. */
 #include "tests/unit/format_sample.h"
 
 #include "common/text/guid.h"
@@ -58,14 +58,14 @@ static const uint8_t payload[] = "\x2a\0\0\0"
 				 "\1\1\2\0"
 				 "0123456789abcdef";
 
-/* What came out. */
+/* Output of the rules. */
 struct outcome {
 	unsigned passed, injected, schemas, blobs;
 	bool changed;
-	struct ptl_event event; /* the last that passed */
+	struct ptl_event event; /* last passed event */
 	uint8_t payload[140000];
-	struct ptl_event made;    /* the last that was injected */
-	struct ptl_schema schema; /* the last one; its texts are below */
+	struct ptl_event made;    /* last injected event */
+	struct ptl_schema schema; /* last schema; its texts are below */
 	char event_name[32], provider_name[32], field_names[128];
 };
 
@@ -163,7 +163,7 @@ static const struct ptl_event event = {
 	.payload_size = sizeof(payload) - 1,
 };
 
-/* Applies the text to `times` events like that one. */
+/* Applies the rules to `times` copies of the event. */
 static int apply_to(const char *text, const struct ptl_event *to, unsigned times)
 {
 	const struct rules_output output = {
@@ -284,7 +284,7 @@ static void computes(void **state)
 			fail_msg("holds: %s", false_ones[i]);
 }
 
-/* As in ptl-record's --only and --stop-at. */
+/* named values, as in ptl-record's --only and --stop-at */
 static void names_values(void **state)
 {
 	static const char *const true_ones[] = {
@@ -447,7 +447,7 @@ static void changes_each_element(void **state)
 			     &event, 2));
 	assert_int_equal(outcome.event.payload_size, sizeof(payload) - 1);
 	assert_memory_equal(outcome.payload, expected, size);
-	/* A loop in a loop, and what has a place of its own: each change is seen by the next. */
+	/* A nested loop with members of their own: each change is visible to the next. */
 	assert_done(
 		apply_to("on any { for i in S { for j in List { set List[j] = List[j] + S[i].X; set A = A + 1; } }\n"
 			 "set event.id = A; set event.level = List[1]; }",
@@ -455,7 +455,7 @@ static void changes_each_element(void **state)
 	assert_int_equal(outcome.event.descriptor.id, 46);
 	assert_int_equal(outcome.event.descriptor.level, 11);
 	assert_int_equal(outcome.payload[0], 46);
-	/* One event for each element, and one image with a section for each. */
+	/* each element makes an event, and a section of an image */
 	assert_done(apply_to(
 		"on any { for i in S { process start { pid = S[i].X; path = Name; } thread start { tid = i; } }\n"
 		"drop; }",
@@ -470,7 +470,7 @@ static void changes_each_element(void **state)
 	assert_int_equal(outcome.injected, 2);
 }
 
-/* 65535 elements: what goes over all of them is done at once, and what goes over all of all is refused. */
+/* 65535 elements: a loop over all elements is fast, and a nested loop over all is refused. */
 static void bounds_loops(void **state)
 {
 	static uint8_t bytes[22 + 8 + 2 + 2 * 65535 + 20];
@@ -522,7 +522,7 @@ static void defines_schemas(void **state)
 	assert_int_equal(outcome.schemas, 1);
 	assert_string_equal(outcome.event_name, "E");
 	assert_string_equal(outcome.provider_name, "T");
-	/* The same as the trace's own: nothing happens. */
+	/* Equal to the trace's schema: no effect. */
 	assert_done(apply_to("provider \"" GUID
 			     "\" as t; schema t id 1 { u32 A; i16 B; utf8 Name; utf16 Wide; f64 F; u16 List[counted];\n"
 			     "struct S[2] { u8 X; bool8 Y; } guid Id; }",
@@ -530,7 +530,7 @@ static void defines_schemas(void **state)
 	assert_int_equal(outcome.schemas, 0);
 }
 
-/* Each line of the file: rules, a tab, the message. */
+/* Each line of the file has rules, a tab, and the message. */
 static void refuses_with_exact_words(void **state)
 {
 	char path[512], line[1024];
@@ -568,7 +568,7 @@ static void refuses_payloads_that_end_early(void **state)
 	assert_int_equal(apply_to("on any { set Name = \"x\"; }", &cut, 1), PTL_CORRUPT);
 	assert_string_equal(ptl_error_text(),
 			    "r:1:10: expected a payload that its schema explains, found one that ends early");
-	/* What is there can be used and set. */
+	/* Present fields can be used and set. */
 	assert_done(apply_to("on any where A == 42 and not has(Name) { set A = 1; }", &cut, 1));
 	assert_true(outcome.changed && outcome.payload[0] == 1);
 	cut = event;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Symbol files of rules: what is read of them, what is refused and how, and what of it belongs to an image. */
+/* Tests symbol files of rules: accepted lines, errors, and the symbols of an image. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -106,7 +106,7 @@ static void refuses_with_exact_words(void **state)
 	assert_string_equal(ptl_error_text(), "s:1:6: expected a name without a zero byte, found '?b'");
 }
 
-/* Where the count of what was encoded from `base` on is wanted. */
+/* Encodes the symbols from `base` on. Returns their number. */
 static size_t encode(const char *text, uint64_t base, uint64_t new_base, struct ptl_bytes *out)
 {
 	struct elf_symbol_list list = {.base = base, .size = 0x1000};
@@ -136,12 +136,12 @@ static void takes_what_lies_in_the_image(void **state)
 	common_bytes_free(&out);
 	assert_int_equal(encode(text, 0x8000, 0, &out), 0);
 	assert_int_equal(out.size, 0);
-	/* A new base so high that addresses would wrap. */
+	/* a new base at which addresses would wrap */
 	assert_int_equal(encode(text, 0x1000, UINT64_MAX - 0x10, &out), 1);
 	common_bytes_free(&out);
 }
 
-/* More lines than are in memory at once, the pieces of which end anywhere; and one that is too long. */
+/* more lines than fit in memory at once, in pieces that end anywhere; and an overlong line */
 static void reads_long_files(void **state)
 {
 	struct elf_symbol_list list = {.base = 0x100, .size = 0x10000, .limit = RULES_SYMBOLS_MAX};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Formats of tracepoints: fields, names of numbers, payloads; and texts that are no formats. */
+/* Tests formats of tracepoints: fields, names of numbers, payloads; and invalid texts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static const char whole[] = FORMAT(
 	"{ ( gfp_t)4, \"T\" }) : \"R\", REC->where, "
 	"__print_symbolic((int)(REC->vec), { 0, \"HI\" }, { ~0, \"NONE\" }), ((unsigned)(REC->vec)), REC->saddr");
 
-/* Field i by name; it must be there. */
+/* Returns the field with the name, which must exist. */
 static const struct ptl_field *field_of(const struct perf_trace_format *format, const char *name)
 {
 	for (size_t i = 0; i < format->field_count; i++)
@@ -67,7 +67,7 @@ static void fields_have_their_types(void **state)
 	assert_int_equal(field_of(&format, "saddr")->type, PTL_TYPE_BYTES);
 	assert_int_equal(field_of(&format, "saddr")->format, PTL_FORMAT_IP);
 	assert_int_equal(field_of(&format, "good")->type, PTL_TYPE_BOOL8);
-	/* What all have stands last; what samples say themselves is left out. */
+	/* Common fields are last; fields that are in the sample's header are left out. */
 	assert_string_equal(format.described[9].name, "common_flags");
 	assert_string_equal(format.described[10].name, "common_preempt_count");
 	perf_trace_format_free(&format);
@@ -94,7 +94,7 @@ static void numbers_have_names(void **state)
 	perf_trace_format_free(&format);
 }
 
-/* 56 bytes, and what places point to. */
+/* Makes a record of 56 bytes, and the data it refers to. */
 static size_t make_record(uint8_t raw[96])
 {
 	memset(raw, 0, 96);
@@ -106,7 +106,7 @@ static size_t make_record(uint8_t raw[96])
 	memcpy(raw + 56, "/file", 6);
 	common_store16(raw + 40, 1);
 	common_store16(raw + 42, 2);
-	common_store32(raw + 44, 8u << 16 | (64 - 48)); /* from behind the word */
+	common_store32(raw + 44, 8u << 16 | (64 - 48)); /* relative to the end of the word */
 	common_store32(raw + 64, 70);
 	common_store32(raw + 68, 71);
 	memcpy(raw + 48, "\x7f\0\0\1", 4);
@@ -172,7 +172,7 @@ static void nonsense_is_refused(void **state)
 	}
 }
 
-/* Cut anywhere, it is refused or has fields; nothing is read behind its end (sanitizers see that). */
+/* Any truncation is refused or has fields; reads beyond the end show under sanitizers. */
 static void every_beginning_is_safe(void **state)
 {
 	(void)state;
@@ -284,7 +284,7 @@ static void samples_become_events(void **state)
 	common_bytes_free(&storage);
 }
 
-/* Fields that lie in the sample as they are in the payload are pieces of it, once the schema was given. */
+/* Fields with equal layout in sample and payload are copied as pieces, once the schema was given. */
 static void plain_events_are_pieces(void **state)
 {
 	static const char plain[] = FORMAT("\tfield:u32 a[2];\toffset:8;\tsize:8;\tsigned:0;\n"
@@ -313,7 +313,7 @@ static void plain_events_are_pieces(void **state)
 	assert_int_equal(kind->payload_size, size);
 	assert_int_equal(event.payload_size, size);
 	assert_memory_equal(event.payload, payload, size);
-	/* One that has less is not read beyond its end: who uses the kind looks at its size. */
+	/* A shorter record is not read beyond its end: the user of the kind checks the size. */
 	assert_int_equal(perf_tracing_decode(&tracing, 77, raw, 31, &storage, &event, &described), 0);
 	assert_int_equal(perf_tracing_decode(&tracing, 77, raw, 32, &storage, &event, &described), 1);
 	perf_tracing_free(&tracing);
