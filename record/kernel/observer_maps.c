@@ -49,6 +49,7 @@ int record_observer_send_load(struct record_observer *observer, struct record_ob
 		.inode = map->inode,
 		.protection = map->protection,
 		.anonymous = !map->inode,
+		.of_kernel = entry->of_kernel,
 		.deleted = entry->deleted,
 		.path = entry->path,
 		.path_length = strlen(entry->path),

@@ -12,15 +12,18 @@
 
 #define DELETED " (deleted)"
 #define LINE_FEED "\\012"
+#define VDSO "[vdso]"
 
 bool record_maps_name(struct record_map_entry *entry, const char *name, size_t length)
 {
 	if (length >= sizeof(entry->path))
 		return false;
 	entry->path[0] = 0;
-	/* Other texts name anonymous memory, such as [heap]. */
-	if (entry->inode == 0)
+	/* Other texts name memory without a file, such as [heap]. */
+	if (entry->inode == 0) {
+		entry->of_kernel = length == strlen(VDSO) && !memcmp(name, VDSO, length);
 		return true;
+	}
 	memcpy(entry->path, name, length);
 	entry->path[length] = 0;
 	if (length > strlen(DELETED) && !strcmp(entry->path + length - strlen(DELETED), DELETED)) {

@@ -21,6 +21,7 @@ struct record_map_entry {
 	bool writable;
 	bool executable;
 	bool deleted;
+	bool of_kernel;              /* the vdso */
 	char path[RECORD_PATH_SIZE]; /* empty for anonymous memory */
 };
 

@@ -7,8 +7,8 @@
 program faults
 program rep_string
 # Signals come elsewhere in each run.
-unstepped "$all" signals "$programs/signals"
-unstepped "$all" signal_timer "$programs/signal_timer"
+unstepped_every signals "$programs/signals"
+unstepped_every signal_timer "$programs/signal_timer"
 
 # How often an endless loop went round is not in the packets: no truth, but no gap either, and the flow goes on.
 for timing in none tsc mtc cyc; do

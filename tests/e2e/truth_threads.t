@@ -5,6 +5,6 @@
 . "$PTL_TESTS/e2e/truth.sh"
 
 # Threads wait more or less often in each run.
-unstepped "$all" threads "$programs/threads"
-unstepped "$all" thread_pool "$programs/thread_pool"
+unstepped_every threads "$programs/threads"
+unstepped_every thread_pool "$programs/thread_pool"
 finish

@@ -33,6 +33,12 @@ static void test_maps_lines(void **state)
 	assert_true(entry.deleted && entry.shared && entry.writable);
 	assert_true(record_maps_parse("1000-2000 rw-p 00000000 00:00 0 [heap]\n", &entry));
 	assert_string_equal(entry.path, "");
+	assert_false(entry.of_kernel);
+	assert_true(record_maps_parse("7ffc2000-7ffc4000 r-xp 00000000 00:00 0    [vdso]\n", &entry));
+	assert_string_equal(entry.path, "");
+	assert_true(entry.of_kernel);
+	assert_true(record_maps_parse("1000-2000 r-xp 00000000 fe:01 3 [vdso]\n", &entry));
+	assert_false(entry.of_kernel);
 	assert_true(record_maps_parse("1000-2000 r-xp 00000000 00:2b 5 /tmp/gone (deleted)\n", &entry));
 	assert_string_equal(entry.path, "/tmp/gone");
 	assert_true(entry.deleted);
