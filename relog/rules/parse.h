@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parses a rule file to a tree. The grammar is in man/ptl-rules.5, GRAMMAR. */
+/* Parses a rule file to a tree. The grammar is in docs/rules.md. */
 #ifndef RELOG_RULES_PARSE_H
 #define RELOG_RULES_PARSE_H
 
