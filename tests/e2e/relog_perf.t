@@ -83,6 +83,9 @@ def trace_records(trace, start):
             said["thread"][(data["ProcessId"], data["TThreadId"], time)] += 1
         elif name == "Thread/End":
             said["end"][(data["ProcessId"], data["TThreadId"], time)] += 1
+        elif event["provider"] == "Linux-Perf" and name == "Exit":
+            # A process whose threads started in records that perf lost ends with the last known thread. The ends of the others are kept.
+            said["end"][(data["ProcessId"], data["ThreadId"], time)] += 1
         elif name == "Process/Exec":
             said["exec"][(data["ProcessId"], time)] += 1
         elif name == "Sample":
