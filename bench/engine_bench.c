@@ -65,20 +65,20 @@ static void find_code(void *context, uint64_t ip, struct flow_code_range *found)
 /*
  * Mixes an address. The result depends on all blocks and their order. A multiplication would take longer than decoding.
  */
-static inline uint64_t mix(uint64_t mixed, uint64_t ip)
+static inline uint64_t mix_address(uint64_t mixed, uint64_t ip)
 {
 	return (mixed << 5 | mixed >> 59) + ip;
 }
 
 /* Consumes ordered flow: examines each block. */
-static int take(void *context, const struct flow_batch *batch)
+static int take_flow_batch(void *context, const struct flow_batch *batch)
 {
 	struct sums *sums = context;
 	uint64_t mixed = sums->mixed;
 
 	for (size_t i = 0; i < batch->run_count; i++)
 		for (uint32_t k = 0; k < batch->runs[i]->count; k++)
-			mixed = mix(mixed, batch->runs[i]->blocks[k]->ip);
+			mixed = mix_address(mixed, batch->runs[i]->blocks[k]->ip);
 	sums->mixed = mixed;
 	sums->instructions += batch->instructions;
 	sums->branches += batch->branches;
@@ -207,7 +207,7 @@ static void decode_libipt(struct libipt *libipt, struct sums *sums)
 		status = pt_blk_next(libipt->decoder, &block, sizeof(block));
 		sums->instructions += block.ninsn;
 		sums->blocks++;
-		sums->mixed = mix(sums->mixed, block.ip);
+		sums->mixed = mix_address(sums->mixed, block.ip);
 		if (status < 0 && status != -pte_eos)
 			status = pt_blk_sync_forward(libipt->decoder);
 	}
@@ -233,7 +233,7 @@ struct times {
 	double native, plain, cached;
 };
 
-static void report(bool json, const char *what, const char *subject, double bytes, const struct times *times)
+static void report_times(bool json, const char *what, const char *subject, double bytes, const struct times *times)
 {
 	double ratio = times->plain / times->native, cached_ratio = times->cached / times->native;
 
@@ -258,7 +258,7 @@ struct decoders {
 
 static void run_blocks(struct decoders *decoders)
 {
-	decode_native(&decoders->native, decoders->subject, take, &decoders->sums);
+	decode_native(&decoders->native, decoders->subject, take_flow_batch, &decoders->sums);
 }
 
 static void run_runs(struct decoders *decoders)
@@ -306,9 +306,9 @@ static void measure_steady(struct subject *subject, bool json)
 			seconds[k][i] = seconds_of(decodes[k], &decoders);
 	times = (struct times){0, median(seconds[2], ROUNDS), median(seconds[3], ROUNDS)};
 	times.native = median(seconds[0], ROUNDS);
-	report(json, "steady, ordered runs", subject->name, (double)subject->pt_size, &times);
+	report_times(json, "steady, ordered runs", subject->name, (double)subject->pt_size, &times);
 	times.native = median(seconds[1], ROUNDS);
-	report(json, "steady, every block looked at", subject->name, (double)subject->pt_size, &times);
+	report_times(json, "steady, every block looked at", subject->name, (double)subject->pt_size, &times);
 	native_decoder_close(&decoders.native);
 	close_libipt(&decoders.plain);
 	close_libipt(&decoders.cached);
@@ -356,7 +356,7 @@ static void measure_first(const char *self, const struct subject *subject, bool 
 			seconds[k][i] = run_fresh(self, engines[k], subject->directory);
 	times = (struct times){median(seconds[0], FIRST_ROUNDS), median(seconds[1], FIRST_ROUNDS),
 			       median(seconds[2], FIRST_ROUNDS)};
-	report(json, "first decode in a fresh process", subject->name, (double)subject->pt_size, &times);
+	report_times(json, "first decode in a fresh process", subject->name, (double)subject->pt_size, &times);
 }
 
 static int measure_raw(const char *name, const char *directory, bool json)

@@ -50,7 +50,7 @@ static int compare_ranges(const void *a_, const void *b_)
 	return a->base < b->base ? -1 : a->base > b->base;
 }
 
-static void load(const char *directory, const char *name, uint8_t **data, size_t *size)
+static void load_subject_file(const char *directory, const char *name, uint8_t **data, size_t *size)
 {
 	char path[4096];
 
@@ -65,9 +65,9 @@ static void load_subject(struct subject *subject)
 	size_t size;
 	char *line, *rest = NULL;
 
-	load(subject->directory, "trace.pt", &subject->pt, &subject->pt_size);
-	load(subject->directory, "memory.raw", &subject->code, &subject->code_size);
-	load(subject->directory, "memory.map", &map, &size);
+	load_subject_file(subject->directory, "trace.pt", &subject->pt, &subject->pt_size);
+	load_subject_file(subject->directory, "memory.raw", &subject->code, &subject->code_size);
+	load_subject_file(subject->directory, "memory.map", &map, &size);
 	map = realloc(map, size + 1);
 	if (!map)
 		die("memory.map");

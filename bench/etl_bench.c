@@ -39,7 +39,7 @@ struct maker {
 	bool stacks;
 };
 
-static uint8_t *begin(struct maker *maker, size_t size)
+static uint8_t *begin_record(struct maker *maker, size_t size)
 {
 	uint8_t *event = maker->buffer + maker->at;
 
@@ -49,7 +49,7 @@ static uint8_t *begin(struct maker *maker, size_t size)
 	return event;
 }
 
-static void flush(struct maker *maker, uint16_t type)
+static void flush_record(struct maker *maker, uint16_t type)
 {
 	uint8_t *header = maker->buffer;
 
@@ -69,7 +69,7 @@ static void flush(struct maker *maker, uint16_t type)
 
 static void put_log_header(struct maker *maker)
 {
-	uint8_t *event = begin(maker, ETL_SYSTEM_SIZE + LOG_HEADER + 4), *header = event + ETL_SYSTEM_SIZE;
+	uint8_t *event = begin_record(maker, ETL_SYSTEM_SIZE + LOG_HEADER + 4), *header = event + ETL_SYSTEM_SIZE;
 
 	event[2] = ETL_SYSTEM64;
 	event[3] = ETL_MARK_HEADER | ETL_MARK_EVENT;
@@ -82,12 +82,12 @@ static void put_log_header(struct maker *maker)
 	common_store64(header + 256, FREQUENCY);
 	common_store64(header + 264, 132000000000000000ull);
 	common_store32(header + 272, ETL_CLOCK_QPC);
-	flush(maker, 4);
+	flush_record(maker, 4);
 }
 
 static void put_perfinfo(struct maker *maker, uint16_t hook, const void *payload, size_t size)
 {
-	uint8_t *event = begin(maker, ETL_PERFINFO_SIZE + size);
+	uint8_t *event = begin_record(maker, ETL_PERFINFO_SIZE + size);
 
 	common_store16(event, 2);
 	event[2] = ETL_PERFINFO64;
@@ -139,7 +139,7 @@ static void put_described(struct maker *maker, uint64_t random)
 	static const char description[] = "\x1f\0\0Request\0Id\0\x08Name\0\x01Time\0\x0a";
 	static const char payload[] = "\1\0\0\0i\0n\0d\0e\0x\0.\0h\0t\0m\0l\0\0\0\0\0\0\0\0\0\0";
 	const size_t items = 8 + 32;
-	uint8_t *event = begin(maker, ETL_EVENT_SIZE + items + sizeof(payload) - 1);
+	uint8_t *event = begin_record(maker, ETL_EVENT_SIZE + items + sizeof(payload) - 1);
 
 	common_store16(event, (uint16_t)(ETL_EVENT_SIZE + items + sizeof(payload) - 1));
 	event[2] = ETL_EVENT64;
@@ -158,7 +158,7 @@ static void put_described(struct maker *maker, uint64_t random)
 	common_store32(event + ETL_EVENT_SIZE + items, (uint32_t)random);
 }
 
-static uint64_t make(size_t mebibytes, bool stacks)
+static uint64_t make_etl(size_t mebibytes, bool stacks)
 {
 	static struct maker maker;
 
@@ -178,14 +178,14 @@ static uint64_t make(size_t mebibytes, bool stacks)
 		else
 			put_described(&maker, random);
 		if (maker.at > BUFFER - 512)
-			flush(&maker, 0);
+			flush_record(&maker, 0);
 	}
 	close(maker.fd);
 	return maker.events;
 }
 
 /* Returns the CPU time of ptl-relog on one core. */
-static double run(long *kibibytes)
+static double run_relog(long *kibibytes)
 {
 	const char *bin = getenv("PTL_BIN");
 	char relog[4096], quiet[] = "-q", force[] = "-f", hash[] = "--no-hash", to[] = "-o";
@@ -213,13 +213,13 @@ static double run(long *kibibytes)
 
 static void bench_reading(const char *name, size_t mebibytes, bool stacks)
 {
-	const uint64_t events = make(mebibytes, stacks);
+	const uint64_t events = make_etl(mebibytes, stacks);
 	double best = 1e9;
 	long memory = 0;
 	char title[64];
 
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		const double seconds = run(&memory);
+		const double seconds = run_relog(&memory);
 
 		if (seconds < best)
 			best = seconds;
@@ -248,7 +248,7 @@ int main(int argc, char **argv)
 	bench_start("etl", as_json);
 	if (only) {
 		snprintf(in_path, sizeof(in_path), "%s", only);
-		make(mebibytes, stacks);
+		make_etl(mebibytes, stacks);
 		return 0;
 	}
 	if (!mkdtemp(folder))

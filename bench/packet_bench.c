@@ -74,7 +74,7 @@ static size_t encode(const struct step *steps, size_t count, uint8_t *data)
 }
 
 /* Decodes packets up to the end, or to the first invalid packet. */
-static size_t decode(const uint8_t *data, size_t size, bool print)
+static size_t decode_packets(const uint8_t *data, size_t size, bool print)
 {
 	struct ptl_pt_context context = {0};
 	struct ptl_pt_packet packet;
@@ -110,11 +110,11 @@ static void bench_stream(const uint8_t *data, size_t size)
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		double start = bench_now(CLOCK_THREAD_CPUTIME_ID), end;
 
-		packets = decode(data, size, false);
+		packets = decode_packets(data, size, false);
 		end = bench_now(CLOCK_THREAD_CPUTIME_ID);
 		decoding = end - start < decoding ? end - start : decoding;
 		start = end;
-		decode(data, size, true);
+		decode_packets(data, size, true);
 		end = bench_now(CLOCK_THREAD_CPUTIME_ID);
 		printing = end - start < printing ? end - start : printing;
 		start = end;

@@ -35,7 +35,7 @@ PTL_EVENT(bench, verbose_fields, 2, "Verbose", PTL_LEVEL_VERBOSE, 0x2, "{0} {1} 
 static unsigned rounds = 200;
 static char folder[64];
 
-static void fail(const char *what)
+static void fail_bench(const char *what)
 {
 	perror(what);
 	exit(1);
@@ -68,7 +68,7 @@ static void start_session(unsigned slot, uint8_t level)
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	/* The lock is held until the process ends. */
 	if (fd < 0 || flock(fd, LOCK_EX) || write(fd, &file, file.session.size) != (ssize_t)file.session.size)
-		fail(path);
+		fail_bench(path);
 }
 
 static void stop_session(unsigned slot)
@@ -101,14 +101,14 @@ static void map_rings(void)
 		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
 		fd = open(path, O_RDWR | O_CLOEXEC);
 		if (fd < 0 || pread(fd, &first, sizeof(first), 0) != sizeof(first))
-			fail(path);
+			fail_bench(path);
 		for (uint32_t i = 0; i < first.ring_count && ring_count < 2 * THREADS_MAX; i++) {
 			struct provider_shm_ring *ring = mmap(NULL, PROVIDER_SHM_PAGE, PROT_READ | PROT_WRITE,
 							      MAP_SHARED, fd,
 							      (off_t)PROVIDER_SHM_RING_OFFSET(RING_SIZE, i));
 
 			if (ring == MAP_FAILED)
-				fail(path);
+				fail_bench(path);
 			rings[ring_count++] = ring;
 		}
 		close(fd);
@@ -162,7 +162,7 @@ static double span(void (*work)(void), double best)
 	return end - start < best ? end - start : best;
 }
 
-static double measure(void (*work)(void))
+static double measure_work(void (*work)(void))
 {
 	double best = 1e12;
 
@@ -204,7 +204,7 @@ static double measure_threads(unsigned count)
 	pthread_barrier_init(&barrier, NULL, count);
 	for (unsigned i = 0; i < count; i++) {
 		if (pthread_create(&threads[i], NULL, run_thread, &results[i]))
-			fail("thread");
+			fail_bench("thread");
 	}
 	for (unsigned i = 0; i < count; i++) {
 		pthread_join(threads[i], NULL);
@@ -216,24 +216,24 @@ static double measure_threads(unsigned count)
 
 static void measure_all(void)
 {
-	bench_report("not registered", measure(write_wanted), "ns", "");
+	bench_report("not registered", measure_work(write_wanted), "ns", "");
 	if (ptl_provider_register(&bench))
-		fail("register");
-	bench_report("registered, nobody records", measure(write_wanted), "ns", "");
+		fail_bench("register");
+	bench_report("registered, nobody records", measure_work(write_wanted), "ns", "");
 	ptl_provider_unregister(&bench);
 
 	start_session(0, PTL_LEVEL_INFORMATIONAL);
 	if (ptl_provider_register(&bench))
-		fail("register");
-	bench_report("recorded, but not this level", measure(write_unwanted), "ns", "");
-	bench_report("recorded, 3 fields of 32 bytes", measure(write_wanted), "ns", "");
+		fail_bench("register");
+	bench_report("recorded, but not this level", measure_work(write_unwanted), "ns", "");
+	bench_report("recorded, 3 fields of 32 bytes", measure_work(write_wanted), "ns", "");
 	bench_report("the same, 4 threads at once, each", measure_threads(4), "ns", "");
 	ptl_provider_unregister(&bench);
 
 	start_session(1, UINT8_MAX);
 	if (ptl_provider_register(&bench))
-		fail("register");
-	bench_report("recorded by two sessions", measure(write_wanted), "ns", "");
+		fail_bench("register");
+	bench_report("recorded by two sessions", measure_work(write_wanted), "ns", "");
 	ptl_provider_unregister(&bench);
 	stop_session(0);
 	stop_session(1);
@@ -256,7 +256,7 @@ int main(int argc, char **argv)
 	bench_start("provider", as_json);
 	snprintf(folder, sizeof(folder), "/dev/shm/ptl-bench-XXXXXX");
 	if (!mkdtemp(folder))
-		fail(folder);
+		fail_bench(folder);
 	setenv(PROVIDER_SHM_FOLDER_VARIABLE, folder, 1);
 	measure_all();
 	remove_files();

@@ -102,7 +102,7 @@ static void make_events(size_t count)
 /* --- copying ------------------------------------------------------------------------------------------ */
 
 /* Runs a program. Returns its wall time. *kibibytes: peak memory. */
-static double run(char *const argv[], long *kibibytes)
+static double run_program(char *const argv[], long *kibibytes)
 {
 	const double start = bench_now(CLOCK_MONOTONIC);
 	struct rusage usage;
@@ -119,7 +119,7 @@ static double run(char *const argv[], long *kibibytes)
 	return bench_now(CLOCK_MONOTONIC) - start;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_times(const void *a, const void *b)
 {
 	const double x = *(const double *)a, y = *(const double *)b;
 
@@ -128,7 +128,7 @@ static int compare(const void *a, const void *b)
 
 static double median(double *values)
 {
-	qsort(values, ROUNDS, sizeof(*values), compare);
+	qsort(values, ROUNDS, sizeof(*values), compare_times);
 	return values[ROUNDS / 2];
 }
 
@@ -149,18 +149,18 @@ static void bench_copy(size_t mebibytes)
 	snprintf(relog, sizeof(relog), "%s/ptl-relog", bin ? bin : "build/bin");
 	make_pt(mebibytes);
 	unlink(out_path);
-	run(cp, &unused); /* fills the page cache */
+	run_program(cp, &unused); /* fills the page cache */
 	/* Measure alternately, so that background load affects all programs. */
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		unlink(out_path);
-		with_cp[i] = run(cp, &unused);
-		with_sync[i] = with_cp[i] + run(sync, &unused);
+		with_cp[i] = run_program(cp, &unused);
+		with_sync[i] = with_cp[i] + run_program(sync, &unused);
 		unlink(out_path);
-		with_relog[i] = run(copy, &memory);
+		with_relog[i] = run_program(copy, &memory);
 		unlink(out_path);
-		with_sha256[i] = run(secure, &unused);
+		with_sha256[i] = run_program(secure, &unused);
 		unlink(out_path);
-		relog_synced[i] = run(synced, &unused);
+		relog_synced[i] = run_program(synced, &unused);
 	}
 	unlink(out_path);
 	bench_report("cp", (double)mebibytes / median(with_cp), "MiB/s", "");

@@ -18,7 +18,7 @@ struct common_arena_block {
 	_Alignas(ALIGNMENT) unsigned char data[];
 };
 
-static struct common_arena_block *add_block(struct common_arena *arena, size_t size)
+static struct common_arena_block *add_arena_block(struct common_arena *arena, size_t size)
 {
 	const size_t least = arena->block_size ? arena->block_size : BLOCK_SIZE;
 	const size_t room = size > least ? size : least;
@@ -42,7 +42,7 @@ void *common_arena_take(struct common_arena *arena, size_t size)
 
 	size = size > SIZE_MAX - ALIGNMENT ? SIZE_MAX : (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
 	if (!block || size > block->size - block->used)
-		block = add_block(arena, size);
+		block = add_arena_block(arena, size);
 	if (!block)
 		return NULL;
 	result = block->data + block->used;

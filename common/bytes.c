@@ -44,7 +44,7 @@ void common_bytes_free(struct ptl_bytes *bytes)
 }
 
 /* Not inlined: the frequent case, a write that fits, then saves no registers. */
-static __attribute__((noinline)) bool reserve(struct ptl_bytes *bytes, size_t needed)
+static __attribute__((noinline)) bool reserve_bytes(struct ptl_bytes *bytes, size_t needed)
 {
 	if (needed < FIRST_CAPACITY)
 		needed = FIRST_CAPACITY;
@@ -58,7 +58,7 @@ uint8_t *common_bytes_grow(struct ptl_bytes *bytes, size_t size)
 	if (bytes->failed)
 		return NULL;
 	if (size > SIZE_MAX - bytes->size ||
-	    ((!bytes->data || size > bytes->capacity - bytes->size) && !reserve(bytes, bytes->size + size))) {
+	    ((!bytes->data || size > bytes->capacity - bytes->size) && !reserve_bytes(bytes, bytes->size + size))) {
 		bytes->failed = true;
 		return NULL;
 	}

@@ -173,7 +173,7 @@ int common_file_check_recorded(const char *path)
 			: 0;
 }
 
-static void release(struct common_output_file *output)
+static void release_output(struct common_output_file *output)
 {
 	free(output->path);
 	free(output->temporary);
@@ -371,7 +371,7 @@ static int open_output(struct common_output_file *output, const char *path, bool
 	else
 		status = create(output);
 	if (status < 0)
-		release(output);
+		release_output(output);
 	return status;
 }
 
@@ -455,7 +455,7 @@ int common_output_commit(struct common_output_file *output)
 	}
 	if (status < 0 && output->temporary)
 		(void)unlink(output->temporary);
-	release(output);
+	release_output(output);
 	return status;
 }
 
@@ -466,7 +466,7 @@ void common_output_abandon(struct common_output_file *output)
 	close(output->fd);
 	if (output->temporary)
 		(void)unlink(output->temporary);
-	release(output);
+	release_output(output);
 }
 
 bool common_file_has_writer(int fd)

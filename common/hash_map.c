@@ -188,9 +188,9 @@ bool common_hash_map_remove(struct common_hash_map *map, uint64_t key)
 		return false;
 	/* Moves back each later entry of the run whose search would now end at the hole. */
 	for (at = (hole + 1) & mask; map->slots[at].used; at = (at + 1) & mask) {
-		const size_t home = common_hash_number(map->slots[at].key) & mask;
+		const size_t home_slot = common_hash_number(map->slots[at].key) & mask;
 
-		if (((at - home) & mask) >= ((at - hole) & mask)) {
+		if (((at - home_slot) & mask) >= ((at - hole) & mask)) {
 			map->slots[hole] = map->slots[at];
 			hole = at;
 		}

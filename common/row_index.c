@@ -22,7 +22,7 @@ void common_row_index_free(struct common_row_index *index)
 }
 
 /* Returns the slot of the row with this key, or the free slot for inserting the row. A free slot always exists. */
-static size_t find(const struct common_row_index *index, const struct common_rows *rows, const void *key)
+static size_t find_slot(const struct common_row_index *index, const struct common_rows *rows, const void *key)
 {
 	const size_t mask = index->capacity - 1;
 	size_t at = common_hash_bytes(key, rows->key_size) & mask;
@@ -38,11 +38,11 @@ uint32_t common_row_index_find(const struct common_row_index *index, const struc
 
 	if (!index->capacity)
 		return COMMON_NO_ROW;
-	slot = index->slots[find(index, rows, key)];
+	slot = index->slots[find_slot(index, rows, key)];
 	return slot ? slot - 1 : COMMON_NO_ROW;
 }
 
-static int grow(struct common_row_index *index, const struct common_rows *rows)
+static int grow_slots(struct common_row_index *index, const struct common_rows *rows)
 {
 	const size_t capacity = index->capacity ? 2 * index->capacity : FIRST_CAPACITY;
 	struct common_row_index bigger = {.used = index->used, .capacity = capacity};
@@ -52,7 +52,7 @@ static int grow(struct common_row_index *index, const struct common_rows *rows)
 		return common_fail_memory("an index of rows", capacity * sizeof(*bigger.slots));
 	for (size_t i = 0; i < index->capacity; i++)
 		if (index->slots[i])
-			bigger.slots[find(&bigger, rows, key_of(rows, index->slots[i]))] = index->slots[i];
+			bigger.slots[find_slot(&bigger, rows, key_of(rows, index->slots[i]))] = index->slots[i];
 	free(index->slots);
 	*index = bigger;
 	return 0;
@@ -63,10 +63,10 @@ int common_row_index_add(struct common_row_index *index, const struct common_row
 	int status = 0;
 
 	if (index->used >= index->capacity - index->capacity / 4)
-		status = grow(index, rows);
+		status = grow_slots(index, rows);
 	if (status)
 		return status;
-	index->slots[find(index, rows, key_of(rows, row + 1))] = row + 1;
+	index->slots[find_slot(index, rows, key_of(rows, row + 1))] = row + 1;
 	index->used++;
 	return 0;
 }
@@ -78,14 +78,14 @@ void common_row_index_remove(struct common_row_index *index, const struct common
 
 	if (!index->capacity)
 		return;
-	hole = find(index, rows, key);
+	hole = find_slot(index, rows, key);
 	if (!index->slots[hole])
 		return;
 	/* Moves back each later entry of the run whose search would now end at the hole. */
 	for (at = (hole + 1) & mask; index->slots[at]; at = (at + 1) & mask) {
-		const size_t home = common_hash_bytes(key_of(rows, index->slots[at]), rows->key_size) & mask;
+		const size_t home_slot = common_hash_bytes(key_of(rows, index->slots[at]), rows->key_size) & mask;
 
-		if (((at - home) & mask) >= ((at - hole) & mask)) {
+		if (((at - home_slot) & mask) >= ((at - hole) & mask)) {
 			index->slots[hole] = index->slots[at];
 			hole = at;
 		}

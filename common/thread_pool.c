@@ -77,7 +77,7 @@ static void work_once(struct run *run, unsigned number)
 	pthread_cond_broadcast(&run->changed);
 }
 
-static void leave(const struct run *run, unsigned worker)
+static void leave_run(const struct run *run, unsigned worker)
 {
 	if (run->pipeline->leave)
 		run->pipeline->leave(run->pipeline->context, worker);
@@ -96,7 +96,7 @@ static void *worker_main(void *argument)
 			pthread_cond_wait(&run->changed, &run->lock);
 	}
 	pthread_mutex_unlock(&run->lock);
-	leave(run, worker->number);
+	leave_run(run, worker->number);
 	return NULL;
 }
 
@@ -226,7 +226,7 @@ int common_pipeline_run(const struct common_pipeline *pipeline)
 		pthread_cond_init(&run->changed, NULL);
 		threads = start_workers(run, workers, threads);
 		status = drive(run);
-		leave(run, 0);
+		leave_run(run, 0);
 		for (unsigned i = 1; i < threads; i++)
 			pthread_join(workers[i].thread, NULL);
 		pthread_cond_destroy(&run->changed);

@@ -180,7 +180,7 @@ static bool wait_for_search(struct search *search)
  * Queries the servers in a separate thread, as libdebuginfod of elfutils 0.192 does not call its progress function
  * while a server is silent. Returns the result of debuginfod_find_debuginfo.
  */
-static int find(const uint8_t *build_id, size_t size, char **path)
+static int query_servers(const uint8_t *build_id, size_t size, char **path)
 {
 	struct search *search = calloc(1, sizeof(*search));
 	pthread_t thread;
@@ -218,7 +218,7 @@ int elf_debuginfod_open(const uint8_t *build_id, size_t size)
 	if (!client.client || client.held || !size || size > PTL_BUILD_ID_MAX)
 		return -1;
 	pthread_mutex_lock(&lock);
-	result = client.abandoned ? -EINTR : find(build_id, size, &path);
+	result = client.abandoned ? -EINTR : query_servers(build_id, size, &path);
 	if (result < 0 && result != -ENOENT && !client.held && !client.abandoned && !client.failure)
 		client.failure = -result;
 	pthread_mutex_unlock(&lock);
@@ -234,10 +234,10 @@ int elf_debuginfod_open(const uint8_t *build_id, size_t size)
 
 void elf_debuginfod_warn(void)
 {
-	static bool said;
+	static bool failure_reported;
 
-	if (client.failure && !said)
+	if (client.failure && !failure_reported)
 		common_message_warning("debuginfod: a server gave no answer: %s; names and lines may be missing",
 				       strerror(client.failure));
-	said |= client.failure != 0;
+	failure_reported |= client.failure != 0;
 }

@@ -28,7 +28,7 @@ static bool is_ascii(const char *part, size_t size)
 	return true;
 }
 
-static void take(const char *part, size_t size, void *context)
+static void take_name_part(const char *part, size_t size, void *context)
 {
 	struct given *given = context;
 	struct ptl_bytes *plain = given->plain;
@@ -42,15 +42,15 @@ static void take(const char *part, size_t size, void *context)
 		longjmp(given->leave, 1);
 }
 
-static bool run(struct given *given, const char *name)
+static bool run_demangler(struct given *given, const char *name)
 {
 	int done = 0;
 
 	given->plain->size = 0;
 	given->full = false;
 	if (setjmp(given->leave) == 0)
-		done = given->rust ? rust_demangle_callback(name, OPTIONS, take, given)
-				   : cplus_demangle_v3_callback(name, OPTIONS, take, given);
+		done = given->rust ? rust_demangle_callback(name, OPTIONS, take_name_part, given)
+				   : cplus_demangle_v3_callback(name, OPTIONS, take_name_part, given);
 	else
 		given->full = true;
 	given->plain->failed = false;
@@ -61,10 +61,10 @@ static bool demangle(const char *name, struct ptl_bytes *plain)
 {
 	struct given given = {.plain = plain, .rust = true};
 
-	if (run(&given, name))
+	if (run_demangler(&given, name))
 		return true;
 	given.rust = false;
-	return run(&given, name);
+	return run_demangler(&given, name);
 }
 
 bool elf_demangle(const char *name, struct ptl_bytes *plain)

@@ -17,7 +17,7 @@ int elf_failure(const char *what)
 	return common_fail(PTL_CORRUPT, "%s: %s", what, elf_errmsg(-1));
 }
 
-static int start(Elf *handle, const struct elf_file *bytes, struct elf_file **result)
+static int read_elf_headers(Elf *handle, const struct elf_file *bytes, struct elf_file **result)
 {
 	struct elf_file *elf;
 
@@ -50,7 +50,7 @@ int elf_open(int fd, struct elf_file **elf)
 	const struct elf_file bytes = {.fd = fd};
 
 	elf_version(EV_CURRENT);
-	return start(elf_begin(fd, ELF_C_READ, NULL), &bytes, elf);
+	return read_elf_headers(elf_begin(fd, ELF_C_READ, NULL), &bytes, elf);
 }
 
 int elf_open_memory(const void *data, size_t size, struct elf_file **elf)
@@ -59,7 +59,7 @@ int elf_open_memory(const void *data, size_t size, struct elf_file **elf)
 
 	elf_version(EV_CURRENT);
 	/* libelf requires a writable pointer, but does not write. */
-	return start(elf_memory((char *)data, size), &bytes, elf);
+	return read_elf_headers(elf_memory((char *)data, size), &bytes, elf);
 }
 
 void elf_close(struct elf_file *elf)

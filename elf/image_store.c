@@ -320,8 +320,8 @@ int elf_image_store_lack(struct elf_image_store *store, const struct elf_image_l
 	return 0;
 }
 
-static int attach(struct elf_image_store *store, const struct elf_image_lack *lack, uint32_t kind,
-		  const uint8_t hash[PTL_HASH_SIZE])
+static int attach_blob(struct elf_image_store *store, const struct elf_image_lack *lack, uint32_t kind,
+		       const uint8_t hash[PTL_HASH_SIZE])
 {
 	struct ptl_attachment attachment = {
 		.kind = kind, .pid = PTL_NO_ID, .name = lack->path, .id_size = lack->build_id_size};
@@ -350,7 +350,7 @@ static int attach_symbols(struct elf_image_store *store, const struct elf_image_
 	if (status == 0 && symbols.size) {
 		status = store->sink.blob(store->sink.context, PTL_BLOB_SYMBOLS, symbols.data, symbols.size, hash);
 		if (status == 0)
-			status = attach(store, lack, PTL_ATTACHMENT_SYMBOLS, hash);
+			status = attach_blob(store, lack, PTL_ATTACHMENT_SYMBOLS, hash);
 	}
 	common_bytes_free(&symbols);
 	return status == PTL_CORRUPT ? 0 : status;
@@ -368,7 +368,7 @@ static int attach_debug(struct elf_image_store *store, const struct elf_image_la
 		status = put_range(store, fd, 0, (uint64_t)info.st_size, PTL_BLOB_DEBUG, hash, &done);
 	if (status || !done)
 		return status;
-	status = attach(store, lack, PTL_ATTACHMENT_DEBUG, hash);
+	status = attach_blob(store, lack, PTL_ATTACHMENT_DEBUG, hash);
 	return status ? status : put_referred(store, fd, elf, lack->path);
 }
 
@@ -488,7 +488,8 @@ static int find_piece(struct elf_image_store *store, int fd, const struct piece_
 	return status;
 }
 
-static void describe(const struct piece_entry *piece, const struct file_entry *file, struct ptl_image_event *image)
+static void describe_image(const struct piece_entry *piece, const struct file_entry *file,
+			   struct ptl_image_event *image)
 {
 	image->default_base = piece->default_base;
 	image->has_code = piece->has_code;
@@ -515,6 +516,6 @@ int elf_image_store_file(struct elf_image_store *store, int fd, const struct sta
 	key.size = size;
 	status = find_piece(store, fd, &key, image->file_name, &piece, &file);
 	if (status == 0)
-		describe(piece, file, image);
+		describe_image(piece, file, image);
 	return status;
 }

@@ -14,7 +14,7 @@ bool elf_kallsym_is_code(const struct elf_kallsym *symbol)
 }
 
 /* Splits the line, in place. */
-static bool parse(char *line, struct elf_kallsym *symbol)
+static bool parse_kallsym(char *line, struct elf_kallsym *symbol)
 {
 	char *end, *name, *module;
 
@@ -49,7 +49,7 @@ int elf_kallsyms_read(const char *path, int (*visit)(void *context, const struct
 	if (!file)
 		return common_fail_errno("%s", path);
 	while (status == 0 && getline(&line, &capacity, file) > 0) {
-		if (!parse(line, &symbol))
+		if (!parse_kallsym(line, &symbol))
 			continue;
 		any = true;
 		hidden &= !symbol.address;

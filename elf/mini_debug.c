@@ -22,7 +22,7 @@ static int unpack_failure(lzma_ret result)
 }
 
 /* Grows *data, up to ELF_MINI_MAX. */
-static int grow(lzma_stream *stream, uint8_t **data, size_t *size)
+static int grow_output(lzma_stream *stream, uint8_t **data, size_t *size)
 {
 	const size_t used = *size, larger = used ? 2 * used : FIRST_SIZE;
 	uint8_t *grown;
@@ -50,7 +50,7 @@ static int unpack(const uint8_t *packed, size_t packed_size, uint8_t **data, siz
 	stream.avail_in = packed_size;
 	while (!status && result == LZMA_OK) {
 		if (!stream.avail_out)
-			status = grow(&stream, data, &room);
+			status = grow_output(&stream, data, &room);
 		if (!status)
 			result = lzma_code(&stream, LZMA_FINISH);
 	}

@@ -333,7 +333,7 @@ static void put_header(uint8_t header[sizeof(Elf64_Ehdr)], uint64_t sections, si
 }
 
 /* Appends strings, section names and section headers after the parts. */
-static void finish(struct file *file)
+static void finish_elf(struct file *file)
 {
 	struct ptl_bytes *bytes = &file->bytes;
 	uint32_t name = 1;
@@ -370,7 +370,7 @@ int elf_split_package_read(struct elf_split_package *package, uint64_t id, uint8
 	if (!status && common_bytes_grow(&file.bytes, sizeof(Elf64_Ehdr)))
 		status = add_parts(package, &file, row);
 	if (!status)
-		finish(&file);
+		finish_elf(&file);
 	if (!status && (file.bytes.failed || file.texts.failed))
 		status = common_fail_memory("a unit of a package", file.bytes.size);
 	if (!status) {

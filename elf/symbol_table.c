@@ -105,7 +105,7 @@ static int gather_one(struct table *table, const GElf_Sym *found)
 	return status;
 }
 
-static int gather(struct table *table, const GElf_Shdr *header)
+static int gather_symbols(struct table *table, const GElf_Shdr *header)
 {
 	const struct elf_file *elf = table->elf;
 	const size_t entry = gelf_fsize(elf->elf, ELF_T_SYM, 1, EV_CURRENT);
@@ -132,7 +132,7 @@ static int gather(struct table *table, const GElf_Shdr *header)
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
+static int compare_symbols(const void *a, const void *b)
 {
 	const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
 
@@ -268,7 +268,7 @@ static int name_all(struct table *table)
 
 	table->room = elf_name_room(count);
 	if (count)
-		qsort(table->names, count, sizeof(*table->names), compare);
+		qsort(table->names, count, sizeof(*table->names), compare_symbols);
 	for (size_t i = 0; !status && i < count; i++)
 		status = name_symbol(table, table->names[i] >> 32,
 				     &symbols->list[table->first + (uint32_t)table->names[i]], &last);
@@ -293,7 +293,7 @@ int elf_add_table(const struct elf_file *elf, uint32_t type, struct elf_symbol_l
 	table.window = malloc(NAMES_AT_ONCE);
 	status = table.window ? find_code(&table) : common_fail_memory("names of symbols", NAMES_AT_ONCE);
 	if (!status)
-		status = gather(&table, &header);
+		status = gather_symbols(&table, &header);
 	if (!status)
 		status = name_all(&table);
 	free(table.window);

@@ -117,7 +117,7 @@ static int take_name(struct reader *reader, struct found *found)
 	return 0;
 }
 
-static int add(struct elf_symbol_list *symbols, const struct found *found)
+static int add_symbol(struct elf_symbol_list *symbols, const struct found *found)
 {
 	struct ptl_symbol symbol = found->symbol;
 
@@ -223,8 +223,8 @@ static int next_line(struct reader *reader, bool *there)
 	return status;
 }
 
-static int read_all(const char *name, const struct elf_symbol_source *source,
-		    int (*read)(struct reader *, struct found *), struct elf_symbol_list *symbols)
+static int read_symbols(const char *name, const struct elf_symbol_source *source,
+			int (*read)(struct reader *, struct found *), struct elf_symbol_list *symbols)
 {
 	struct reader reader = {.name = name, .source = source, .symbols = symbols, .line = 1};
 	bool there = true;
@@ -242,7 +242,7 @@ static int read_all(const char *name, const struct elf_symbol_source *source,
 			continue;
 		status = read(&reader, &found);
 		if (!status)
-			status = add(symbols, &found);
+			status = add_symbol(symbols, &found);
 	}
 	free(reader.buffer);
 	return status;
@@ -250,7 +250,7 @@ static int read_all(const char *name, const struct elf_symbol_source *source,
 
 int elf_symbols_nm(const char *name, const struct elf_symbol_source *source, struct elf_symbol_list *symbols)
 {
-	return read_all(name, source, read_nm, symbols);
+	return read_symbols(name, source, read_nm, symbols);
 }
 
 int elf_symbols_perf_map(const char *name, const struct elf_symbol_source *source, struct elf_symbol_list *symbols)
@@ -260,7 +260,7 @@ int elf_symbols_perf_map(const char *name, const struct elf_symbol_source *sourc
 
 	if (elf_is_jitdump(source))
 		return elf_symbols_jitdump(name, source, symbols, NULL, NULL);
-	status = read_all(name, source, read_perf_map, symbols);
+	status = read_symbols(name, source, read_perf_map, symbols);
 	/* Later code may reuse the memory of discarded code. */
 	latest = status == PTL_NO_MEMORY ? status : elf_symbols_latest(symbols, first, NULL);
 	return latest ? latest : status;

@@ -88,7 +88,7 @@ struct elf_unwinder *elf_unwinder_new(void)
 	return unwinder;
 }
 
-static void forget(struct elf_unwinder *unwinder)
+static void forget_program(struct elf_unwinder *unwinder)
 {
 	if (unwinder->dwfl)
 		dwfl_end(unwinder->dwfl);
@@ -99,7 +99,7 @@ static void forget(struct elf_unwinder *unwinder)
 void elf_unwinder_free(struct elf_unwinder *unwinder)
 {
 	if (unwinder)
-		forget(unwinder);
+		forget_program(unwinder);
 	free(unwinder);
 }
 
@@ -156,7 +156,7 @@ bool elf_unwinder_look(struct elf_unwinder *unwinder, uint32_t pid)
 		dwfl_end(dwfl);
 		return false;
 	}
-	forget(unwinder);
+	forget_program(unwinder);
 	unwinder->dwfl = dwfl;
 	return true;
 }

@@ -162,7 +162,7 @@ static int note_known(struct unwind *unwind)
 	return status;
 }
 
-static int read_all(struct unwind *unwind)
+static int read_functions(struct unwind *unwind)
 {
 	Dwarf_Off offset = 0, next;
 	Dwarf_CFI_Entry entry;
@@ -193,7 +193,7 @@ int elf_add_unwind_functions(const struct elf_file *elf, struct elf_symbol_list 
 		return 0;
 	status = note_known(&unwind);
 	if (status == 0)
-		status = read_all(&unwind);
+		status = read_functions(&unwind);
 	common_hash_map_free(&unwind.known);
 	return status;
 }

@@ -39,7 +39,7 @@ struct ptl_flow_iterator {
 
 /* ---- in the decoding thread ------------------------------------------------------------------------ */
 
-static int begin(void *context, const struct flow_segment *segment, void **partial)
+static int iterator_begin(void *context, const struct flow_segment *segment, void **partial)
 {
 	struct ptl_flow_iterator *iterator = context;
 
@@ -49,7 +49,8 @@ static int begin(void *context, const struct flow_segment *segment, void **parti
 }
 
 /* Hands the batch to the caller, and waits until the caller has finished with the batch. */
-static int consume(void *context, void *partial, const struct flow_segment *segment, const struct flow_batch *batch)
+static int iterator_consume(void *context, void *partial, const struct flow_segment *segment,
+			    const struct flow_batch *batch)
 {
 	struct ptl_flow_iterator *iterator = context;
 	int status;
@@ -69,7 +70,7 @@ static int consume(void *context, void *partial, const struct flow_segment *segm
 	return status;
 }
 
-static int emit(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
+static int iterator_emit(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
 {
 	(void)context;
 	(void)segment;
@@ -78,21 +79,21 @@ static int emit(void *context, const struct flow_segment *segment, void *partial
 	return 0;
 }
 
-static void drop(void *context, void *partial)
+static void iterator_drop(void *context, void *partial)
 {
 	(void)context;
 	(void)partial;
 }
 
-static void *decode(void *argument)
+static void *decode_thread(void *argument)
 {
 	struct ptl_flow_iterator *iterator = argument;
 	const struct flow_view view = {
 		.context = iterator,
-		.begin = begin,
-		.consume = consume,
-		.emit = emit,
-		.drop = drop,
+		.begin = iterator_begin,
+		.consume = iterator_consume,
+		.emit = iterator_emit,
+		.drop = iterator_drop,
 	};
 	int status = flow_view_run(iterator->flow->trace, iterator->flow->timeline, &iterator->options, &view);
 
@@ -132,9 +133,9 @@ static int keep_selection(struct ptl_flow_iterator *iterator)
 	return 0;
 }
 
-static int start(struct ptl_flow_iterator *iterator)
+static int start_iterator(struct ptl_flow_iterator *iterator)
 {
-	const int error = common_thread_start(&iterator->thread, NULL, decode, iterator);
+	const int error = common_thread_start(&iterator->thread, NULL, decode_thread, iterator);
 
 	return error ? common_fail(PTL_SYSTEM, "cannot start a thread that decodes: %s", strerror(error)) : 0;
 }
@@ -161,7 +162,7 @@ int ptl_flow_iterator_new(struct ptl_flow *flow, const struct ptl_flow_options *
 	if (!status) {
 		pthread_mutex_init(&made->lock, NULL);
 		pthread_cond_init(&made->changed, NULL);
-		status = start(made);
+		status = start_iterator(made);
 	}
 	if (status < 0) {
 		free(made->ids);

@@ -33,7 +33,7 @@ static int check_memory(const struct ptl_flow_memory *memory, size_t i)
 	return 0;
 }
 
-static int check(const struct ptl_flow_raw *given)
+static int check_raw(const struct ptl_flow_raw *given)
 {
 	int status = 0;
 
@@ -189,7 +189,7 @@ int ptl_flow_open_raw(const struct ptl_flow_raw *raw, struct ptl_flow **flow)
 		return common_fail(PTL_MISUSE, "ptl_flow_open_raw needs packets and a place for the result");
 	status = common_structure_take("ptl_flow_raw", raw, &given, sizeof(given));
 	if (!status)
-		status = check(&given);
+		status = check_raw(&given);
 	if (!status)
 		status = open_trace(&given, &trace);
 	if (status)

@@ -21,7 +21,7 @@ static int check_result(const char *function, int result)
 	return result;
 }
 
-static int begin(void *context, const struct flow_segment *segment, void **partial)
+static int library_begin(void *context, const struct flow_segment *segment, void **partial)
 {
 	const struct caller *caller = context;
 	const struct ptl_flow_segment given = flow_library_segment(segment);
@@ -35,7 +35,8 @@ static int begin(void *context, const struct flow_segment *segment, void **parti
 	return status;
 }
 
-static int consume(void *context, void *partial, const struct flow_segment *segment, const struct flow_batch *batch)
+static int library_consume(void *context, void *partial, const struct flow_segment *segment,
+			   const struct flow_batch *batch)
 {
 	const struct caller *caller = context;
 	const struct ptl_flow_segment given = flow_library_segment(segment);
@@ -46,7 +47,7 @@ static int consume(void *context, void *partial, const struct flow_segment *segm
 	return check_result("consume", caller->view.consume(caller->context, partial, &given, &walk));
 }
 
-static int merge(void *context, void *left, void *right)
+static int library_merge(void *context, void *left, void *right)
 {
 	const struct caller *caller = context;
 
@@ -54,7 +55,7 @@ static int merge(void *context, void *left, void *right)
 	return check_result("merge", caller->view.merge(caller->context, left, right));
 }
 
-static int finish(void *context, const struct flow_segment *last, void *result)
+static int library_finish(void *context, const struct flow_segment *last, void *result)
 {
 	const struct caller *caller = context;
 	const struct ptl_flow_segment given = flow_library_segment(last);
@@ -63,7 +64,7 @@ static int finish(void *context, const struct flow_segment *last, void *result)
 	return check_result("finish", caller->view.finish(caller->context, &given, result));
 }
 
-static int emit(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
+static int library_emit(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
 {
 	const struct caller *caller = context;
 	const struct ptl_flow_segment given = flow_library_segment(segment);
@@ -72,7 +73,7 @@ static int emit(void *context, const struct flow_segment *segment, void *partial
 	return check_result("emit", caller->view.emit(caller->context, &given, partial, horizon));
 }
 
-static void drop(void *context, void *partial)
+static void library_drop(void *context, void *partial)
 {
 	const struct caller *caller = context;
 
@@ -94,7 +95,8 @@ int ptl_flow_run(struct ptl_flow *flow, const struct ptl_flow_options *options, 
 {
 	struct caller caller = {.context = context};
 	struct flow_view_options view_options;
-	struct flow_view runner = {.context = &caller, .begin = begin, .consume = consume, .drop = drop};
+	struct flow_view runner = {
+		.context = &caller, .begin = library_begin, .consume = library_consume, .drop = library_drop};
 	int status;
 
 	if (!flow || !view)
@@ -107,8 +109,8 @@ int ptl_flow_run(struct ptl_flow *flow, const struct ptl_flow_options *options, 
 	if (status < 0)
 		return status;
 	runner.counts_only = caller.view.counts_only;
-	runner.emit = caller.view.emit ? emit : NULL;
-	runner.merge = caller.view.merge ? merge : NULL;
-	runner.finish = caller.view.finish ? finish : NULL;
+	runner.emit = caller.view.emit ? library_emit : NULL;
+	runner.merge = caller.view.merge ? library_merge : NULL;
+	runner.finish = caller.view.finish ? library_finish : NULL;
 	return flow_view_run(flow->trace, flow->timeline, &view_options, &runner);
 }

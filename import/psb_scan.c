@@ -27,7 +27,7 @@ static size_t tail_of(const uint8_t *data, size_t size)
 }
 
 /* Appends data to the remembered end of a run. A PSB is the last 16 bytes of a run. */
-static void keep(struct import_psb_scan *scan, const uint8_t *data, size_t size)
+static void keep_run_end(struct import_psb_scan *scan, const uint8_t *data, size_t size)
 {
 	const size_t more = size < sizeof(scan->run) ? size : sizeof(scan->run);
 	const size_t old = scan->run_size < sizeof(scan->run) - more ? scan->run_size : sizeof(scan->run) - more;
@@ -38,8 +38,8 @@ static void keep(struct import_psb_scan *scan, const uint8_t *data, size_t size)
 }
 
 /* Reports all PSBs of data. offset: position of data in the stream. */
-static int search(struct import_psb_scan *scan, const uint8_t *data, size_t size, uint64_t offset,
-		  int (*found)(void *context, uint64_t offset), void *context)
+static int search_psbs(struct import_psb_scan *scan, const uint8_t *data, size_t size, uint64_t offset,
+		       int (*found)(void *context, uint64_t offset), void *context)
 {
 	size_t at = 0;
 	int status = 0;
@@ -63,7 +63,7 @@ int import_psb_scan(struct import_psb_scan *scan, const uint8_t *data, size_t si
 		while (lead < size && follows(data[lead], lead ? data[lead - 1] : scan->run[scan->run_size - 1]))
 			lead++;
 	if (lead)
-		keep(scan, data, lead);
+		keep_run_end(scan, data, lead);
 	if (lead == size) {
 		scan->offset += size;
 		return 0;
@@ -72,9 +72,9 @@ int import_psb_scan(struct import_psb_scan *scan, const uint8_t *data, size_t si
 	status = import_psb_scan_end(scan, found, context);
 	tail = tail_of(data + lead, size - lead);
 	if (!status)
-		status = search(scan, data + lead, size - lead - tail, scan->offset, found, context);
+		status = search_psbs(scan, data + lead, size - lead - tail, scan->offset, found, context);
 	if (tail)
-		keep(scan, data + size - tail, tail);
+		keep_run_end(scan, data + size - tail, tail);
 	scan->offset += size - lead;
 	return status;
 }
@@ -84,5 +84,5 @@ int import_psb_scan_end(struct import_psb_scan *scan, int (*found)(void *context
 	const size_t size = scan->run_size;
 
 	scan->run_size = 0;
-	return search(scan, scan->run, size, scan->offset - size, found, context);
+	return search_psbs(scan, scan->run, size, scan->offset - size, found, context);
 }

@@ -48,7 +48,7 @@ static bool is_ready(int pipe, bool follow)
 
 int import_spool_pipe(int pipe, bool follow, int *fd)
 {
-	int told = COMMON_INTERRUPT_PIPE;
+	int interruptions_left = COMMON_INTERRUPT_PIPE;
 	uint8_t *piece = malloc(PIECE);
 	ssize_t got = 1;
 	int status;
@@ -58,7 +58,7 @@ int import_spool_pipe(int pipe, bool follow, int *fd)
 
 	if (follow)
 		common_interrupt_defer(COMMON_INTERRUPT_PIPE);
-	while (!status && got && (!follow || common_interrupt_tell(&told))) {
+	while (!status && got && (!follow || common_interrupt_tell(&interruptions_left))) {
 		if (!is_ready(pipe, follow))
 			continue;
 		got = read(pipe, piece, PIECE);

@@ -62,7 +62,7 @@ static uint64_t key_of(const struct ptl_event_definition *event)
 }
 
 /* Returns the index of the activity's innermost frame; the number of frames if there is no such frame. */
-static uint32_t find(const struct provider_thread *thread, uint64_t key)
+static uint32_t find_frame(const struct provider_thread *thread, uint64_t key)
 {
 	for (uint32_t i = thread->frame_count; i-- > 0;) {
 		if (thread->frames[i].key == key)
@@ -72,7 +72,7 @@ static uint32_t find(const struct provider_thread *thread, uint64_t key)
 }
 
 /* Removes a frame, and the later frames that are not detachable. */
-static void end(struct provider_thread *thread, uint32_t at)
+static void end_activity(struct provider_thread *thread, uint32_t at)
 {
 	uint32_t kept = at;
 
@@ -83,8 +83,8 @@ static void end(struct provider_thread *thread, uint32_t at)
 	thread->frame_count = kept;
 }
 
-static void begin(struct provider_thread *thread, const struct ptl_event_definition *event,
-		  const struct ptl_guid *activity)
+static void begin_activity(struct provider_thread *thread, const struct ptl_event_definition *event,
+			   const struct ptl_guid *activity)
 {
 	/* Drop the outermost frame if there are too many: its Stop has probably never come. */
 	if (thread->frame_count == PROVIDER_ACTIVITIES_MAX) {
@@ -103,19 +103,19 @@ static void begin(struct provider_thread *thread, const struct ptl_event_definit
 void provider_activity_step(struct provider_thread *thread, const struct ptl_event_definition *event,
 			    struct ptl_guid *activity, struct ptl_guid *related)
 {
-	uint32_t at = find(thread, key_of(event));
+	uint32_t at = find_frame(thread, key_of(event));
 
 	*related = none;
 	if (event->opcode == PTL_OPCODE_START) {
 		if (at < thread->frame_count && !(event->activity & PTL_ACTIVITY_RECURSIVE))
-			end(thread, at);
+			end_activity(thread, at);
 		*related = *provider_activity_of(thread);
 		ptl_activity_create(activity);
-		begin(thread, event, activity);
+		begin_activity(thread, event, activity);
 		return;
 	}
 	/* A Stop whose Start no session wanted belongs to the current activity. */
 	*activity = at < thread->frame_count ? thread->frames[at].id : *provider_activity_of(thread);
 	if (at < thread->frame_count)
-		end(thread, at);
+		end_activity(thread, at);
 }

@@ -28,7 +28,7 @@ static bool same_event(const struct definition *a, const struct definition *b)
 	       !memcmp(&a->provider, &b->provider, sizeof(a->provider));
 }
 
-static bool make_room(void)
+static bool make_definition_room(void)
 {
 	return COMMON_VECTOR_GROW(definitions, definition_capacity, definition_count + 1);
 }
@@ -46,7 +46,7 @@ int provider_definition_add(const struct ptl_event_definition *event, const uint
 	for (size_t i = 0; i < definition_count; i++)
 		if (same_event(&definitions[i], &made))
 			return definitions[i].hash == made.hash ? 0 : PTL_MISUSE;
-	if (!make_room())
+	if (!make_definition_room())
 		return PTL_NO_MEMORY;
 	definitions[definition_count++] = made;
 	return 0;

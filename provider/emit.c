@@ -13,7 +13,7 @@
 #endif
 #endif
 
-static inline uint64_t now(void)
+static inline uint64_t session_clock_now(void)
 {
 	struct timespec time;
 
@@ -43,7 +43,7 @@ struct emission {
 	size_t count;
 };
 
-static inline bool has_room(struct provider_ring_view *view, uint64_t head, uint64_t size)
+static inline bool has_ring_room(struct provider_ring_view *view, uint64_t head, uint64_t size)
 {
 	uint64_t tail, used;
 
@@ -59,7 +59,7 @@ static inline bool has_room(struct provider_ring_view *view, uint64_t head, uint
 }
 
 /* Copies bytes; `from` may be NULL if size is 0. */
-static inline void copy(uint8_t *to, const void *from, size_t size)
+static inline void copy_bytes(uint8_t *to, const void *from, size_t size)
 {
 	switch (size) {
 	case 0:
@@ -75,7 +75,7 @@ static inline void copy(uint8_t *to, const void *from, size_t size)
 	}
 }
 
-static inline void fill(uint8_t *at, const struct emission *emission)
+static inline void fill_event(uint8_t *at, const struct emission *emission)
 {
 	memcpy(at, &emission->header, sizeof(emission->header));
 	at += sizeof(emission->header);
@@ -88,7 +88,7 @@ static inline void fill(uint8_t *at, const struct emission *emission)
 		at += sizeof(*emission->related);
 	}
 	for (size_t i = 0; i < emission->count; i++) {
-		copy(at, emission->pieces[i].data, emission->pieces[i].size);
+		copy_bytes(at, emission->pieces[i].data, emission->pieces[i].size);
 		at += emission->pieces[i].size;
 	}
 }
@@ -101,12 +101,12 @@ static inline bool write_record(struct provider_ring_view *view, struct emission
 {
 	uint64_t head = view->ring->head, size = emission->header.size;
 
-	if (__builtin_expect(!has_room(view, head, size), 0))
+	if (__builtin_expect(!has_ring_room(view, head, size), 0))
 		return false;
 	if (!(emission->header.flags & PROVIDER_SHM_OWN_TIME))
-		emission->header.time = now();
+		emission->header.time = session_clock_now();
 	emission->header.cpu = current_cpu();
-	fill(view->data + (head & (view->size - 1)), emission);
+	fill_event(view->data + (head & (view->size - 1)), emission);
 	__atomic_store_n(&view->ring->head, head + size, __ATOMIC_RELEASE);
 	return true;
 }
@@ -204,8 +204,8 @@ static inline void set_header(struct provider_shm_record *header, const struct p
 	header->keyword = event->keyword;
 }
 
-static inline void emit(const struct ptl_event_definition *event, const struct ptl_emit_options *options,
-			const struct ptl_piece *pieces, size_t count)
+static inline void emit_event(const struct ptl_event_definition *event, const struct ptl_emit_options *options,
+			      const struct ptl_piece *pieces, size_t count)
 {
 	struct ptl_enabled *enabled = __atomic_load_n(&event->provider->enabled, __ATOMIC_RELAXED);
 	uint32_t sessions = __atomic_load_n(&enabled->sessions, __ATOMIC_ACQUIRE), wanted;
@@ -273,7 +273,7 @@ static inline void emit(const struct ptl_event_definition *event, const struct p
 
 void ptl_emit(const struct ptl_event_definition *event, const struct ptl_piece *pieces, size_t count)
 {
-	emit(event, NULL, pieces, count);
+	emit_event(event, NULL, pieces, count);
 }
 
 void ptl_emit_with(const struct ptl_event_definition *event, const struct ptl_emit_options *options,
@@ -284,5 +284,5 @@ void ptl_emit_with(const struct ptl_event_definition *event, const struct ptl_em
 	/* Ignore unknown members, and an unset size: ptl_emit_with cannot report errors. */
 	if (options)
 		memcpy(&taken, options, options->size < sizeof(taken) ? options->size : sizeof(taken));
-	emit(event, options ? &taken : NULL, pieces, count);
+	emit_event(event, options ? &taken : NULL, pieces, count);
 }

@@ -65,7 +65,7 @@ void provider_listener_report(uint32_t number)
 	pthread_mutex_unlock(&callbacks);
 }
 
-static void *listen(void *context)
+static void *listen_to_recorders(void *context)
 {
 	uint32_t *notify = &provider_shared_header()->notify;
 
@@ -89,7 +89,7 @@ void provider_listener_start(void)
 	if (running || pthread_attr_init(&attributes))
 		return;
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	running = common_thread_start(&thread, &attributes, listen, NULL) == 0;
+	running = common_thread_start(&thread, &attributes, listen_to_recorders, NULL) == 0;
 	if (running)
 		pthread_setname_np(thread, "ptl-provider");
 	pthread_attr_destroy(&attributes);

@@ -99,7 +99,7 @@ static bool concerns_us(const struct provider_shm_session *session)
 	return false;
 }
 
-static void describe(struct provider_shm_process *header)
+static void describe_process(struct provider_shm_process *header)
 {
 	struct timespec now;
 	struct stat status;
@@ -147,7 +147,7 @@ static bool fill_file(int file)
 {
 	static struct provider_shm_process header; /* protected by the lock */
 
-	describe(&header);
+	describe_process(&header);
 	/* Allocate all pages in advance: a full file system would cause SIGBUS later. */
 	if (ftruncate(file, (off_t)(MAP_SIZE + provider_this_process.heap_size)) ||
 	    fallocate(file, 0, 0, (off_t)PROVIDER_SHM_PROVIDER_OFFSET(provider_this_process.entry_count)) ||

@@ -81,7 +81,7 @@ static bool make_instance(void)
 	return true;
 }
 
-static bool prepare(void)
+static bool prepare_process(void)
 {
 	const char *folder = secure_getenv(PROVIDER_SHM_FOLDER_VARIABLE);
 
@@ -222,7 +222,7 @@ static void put_map(struct ptl_bytes *out, const struct ptl_map_definition *defi
 
 /* ---- the heap; callers hold the process lock ---- */
 
-static bool make_room(size_t size)
+static bool make_heap_room(size_t size)
 {
 	size_t capacity = provider_this_process.heap_capacity ? provider_this_process.heap_capacity : 1 << 16;
 	void *heap;
@@ -251,7 +251,7 @@ static int add_chunk(uint32_t number, const struct ptl_bytes *records)
 
 	if (!records->size)
 		return 0;
-	if (records->size > PROVIDER_SHM_HEAP_MAX || !make_room(size))
+	if (records->size > PROVIDER_SHM_HEAP_MAX || !make_heap_room(size))
 		return PTL_NO_MEMORY;
 	chunk.size = (uint32_t)size;
 	memcpy(provider_this_process.heap + from, &chunk, sizeof(chunk));
@@ -419,10 +419,11 @@ static int check_provider(struct ptl_provider *provider)
 	return 0;
 }
 
-static int gather(struct ptl_bytes *records, struct ptl_provider *provider,
-		  const struct ptl_event_definition *const *events,
-		  const struct ptl_event_definition *const *events_end, const struct ptl_map_definition *const *maps,
-		  const struct ptl_map_definition *const *maps_end)
+static int gather_definitions(struct ptl_bytes *records, struct ptl_provider *provider,
+			      const struct ptl_event_definition *const *events,
+			      const struct ptl_event_definition *const *events_end,
+			      const struct ptl_map_definition *const *maps,
+			      const struct ptl_map_definition *const *maps_end)
 {
 	for (; maps < maps_end; maps++) {
 		if (*maps && (*maps)->provider == provider)
@@ -449,10 +450,10 @@ int ptl_provider_register_arrays(struct ptl_provider *provider, const struct ptl
 	pthread_mutex_lock(&registry);
 	defined = provider_definition_count();
 	status = check_provider(provider);
-	if (!status && !prepare())
+	if (!status && !prepare_process())
 		status = PTL_NO_MEMORY;
 	if (!status)
-		status = gather(&records, provider, events, events_end, maps, maps_end);
+		status = gather_definitions(&records, provider, events, events_end, maps, maps_end);
 	if (!status)
 		status = add_provider(provider, &records);
 	if (status)

@@ -280,7 +280,7 @@ static bool claim(struct provider_shm_ring *ring)
 					   __ATOMIC_RELAXED);
 }
 
-static void leave(struct provider_process_session *mine, struct provider_shm_ring *ring)
+static void leave_ring(struct provider_process_session *mine, struct provider_shm_ring *ring)
 {
 	__atomic_store_n(&ring->state, PROVIDER_SHM_RING_CLOSED, __ATOMIC_RELEASE);
 	mine->closed++;
@@ -296,7 +296,7 @@ static bool take_over(int file, struct provider_process_session *mine, struct pr
 		mine->closed -= mine->closed != 0;
 		if (allocate(file, mine->ring_size, number))
 			return true;
-		leave(mine, view->ring);
+		leave_ring(mine, view->ring);
 	}
 	close_view(view);
 	return false;
@@ -387,7 +387,7 @@ bool provider_ring_change(struct provider_thread *thread, uint32_t level, unsign
 		close(file);
 	}
 	if (found) {
-		leave(&provider_this_process.slots[slot], view->ring);
+		leave_ring(&provider_this_process.slots[slot], view->ring);
 		fresh.session = view->session;
 		close_view(view);
 		*view = fresh;

@@ -403,7 +403,7 @@ int query_join(struct common_arena *arena, struct query_expr **all, struct query
 
 /* ---- comparison ---------------------------------------------------------------------------------- */
 
-static bool holds(enum query_test test, bool less, bool equal, bool greater)
+static bool test_holds(enum query_test test, bool less, bool equal, bool greater)
 {
 	switch (test) {
 	case QUERY_TEST_EQUAL:
@@ -431,9 +431,9 @@ bool query_condition_number(const struct query_condition *condition, const struc
 		const double x = number->kind == QUERY_VALUE_REAL ? number->real : (double)a;
 		const double y = condition->is_real ? condition->real : (double)b;
 
-		return holds(condition->test, x < y, x <= y && x >= y, x > y);
+		return test_holds(condition->test, x < y, x <= y && x >= y, x > y);
 	}
-	return holds(condition->test, a<b, a == b, a> b);
+	return test_holds(condition->test, a<b, a == b, a> b);
 }
 
 bool query_condition_text(const struct query_condition *condition, const char *text, size_t size, bool any_case)
@@ -446,5 +446,5 @@ bool query_condition_text(const struct query_condition *condition, const char *t
 	order = any_case ? strcasecmp(text, condition->text) : memcmp(text, condition->text, both);
 	if (!order)
 		order = (size > other) - (size < other);
-	return holds(condition->test, order<0, !order, order> 0);
+	return test_holds(condition->test, order<0, !order, order> 0);
 }

@@ -107,7 +107,7 @@ static int compare_texts(const struct query_value *a, const struct query_value *
 	return order ? order : (a->size > b->size) - (a->size < b->size);
 }
 
-static bool holds(enum query_op op, bool less, bool equal, bool greater)
+static bool comparison_holds(enum query_op op, bool less, bool equal, bool greater)
 {
 	switch (op) {
 	case QUERY_EQUAL:
@@ -125,22 +125,22 @@ static bool holds(enum query_op op, bool less, bool equal, bool greater)
 	}
 }
 
-static int compare(const struct query_scope *scope, const struct query_expr *expr, const struct query_value *a,
-		   const struct query_value *b, struct query_value *value)
+static int compare_values(const struct query_scope *scope, const struct query_expr *expr, const struct query_value *a,
+			  const struct query_value *b, struct query_value *value)
 {
 	enum query_op op = expr->op;
 	bool truth;
 
 	if (a->kind == QUERY_VALUE_NUMBER && b->kind == QUERY_VALUE_NUMBER) {
-		truth = holds(op, a->number<b->number, a->number == b->number, a->number> b->number);
+		truth = comparison_holds(op, a->number<b->number, a->number == b->number, a->number> b->number);
 	} else if (is_number(a) && is_number(b)) {
 		double x = real_of(a), y = real_of(b);
 
-		truth = holds(op, x < y, x <= y && x >= y, x > y);
+		truth = comparison_holds(op, x < y, x <= y && x >= y, x > y);
 	} else if (a->kind == QUERY_VALUE_TEXT && b->kind == QUERY_VALUE_TEXT) {
 		int order = compare_texts(a, b);
 
-		truth = holds(op, order<0, order == 0, order> 0);
+		truth = comparison_holds(op, order<0, order == 0, order> 0);
 	} else if (a->kind == QUERY_VALUE_BOOL && b->kind == QUERY_VALUE_BOOL &&
 		   (op == QUERY_EQUAL || op == QUERY_UNEQUAL)) {
 		truth = (a->truth == b->truth) == (op == QUERY_EQUAL);
@@ -173,8 +173,8 @@ static int like(const struct query_scope *scope, const struct query_expr *expr, 
 
 /* ---- arithmetic -------------------------------------------------------------------------- */
 
-static int join(const struct query_scope *scope, const struct query_value *a, const struct query_value *b,
-		struct query_value *value)
+static int join_values(const struct query_scope *scope, const struct query_value *a, const struct query_value *b,
+		       struct query_value *value)
 {
 	char *text = common_arena_zeroed(scope->scratch, a->size + b->size + 1);
 
@@ -252,7 +252,7 @@ static int calculate(const struct query_scope *scope, const struct query_expr *e
 	bool divides = op == QUERY_DIVIDE || op == QUERY_REMAINDER;
 
 	if (op == QUERY_ADD && a->kind == QUERY_VALUE_TEXT && b->kind == QUERY_VALUE_TEXT)
-		return join(scope, a, b, value);
+		return join_values(scope, a, b, value);
 	if (!is_number(a))
 		return query_wrong(scope, expr->argument[0], "a number", a);
 	if (!is_number(b))
@@ -297,7 +297,7 @@ static int evaluate_binary(const struct query_scope *scope, const struct query_e
 	if (expr->op == QUERY_LIKE)
 		return like(scope, expr, &a, &b, value);
 	if (expr->op >= QUERY_EQUAL && expr->op <= QUERY_GREATER_EQUAL)
-		return compare(scope, expr, &a, &b, value);
+		return compare_values(scope, expr, &a, &b, value);
 	return calculate(scope, expr, &a, &b, value);
 }
 
@@ -322,7 +322,7 @@ bool query_next_element(const struct query_scope *scope, const struct query_loop
 /* An element that cannot be compared counts as false. */
 static int evaluate_each(const struct query_scope *scope, const struct query_expr *expr, struct query_value *value)
 {
-	const struct query_expr *asked = expr->argument[0];
+	const struct query_expr *element_condition = expr->argument[0];
 	uint32_t count, next = 0, found = 0;
 	bool there;
 	int status = scope->elements(scope->context, expr->loop.array, &count, &there);
@@ -333,9 +333,9 @@ static int evaluate_each(const struct query_scope *scope, const struct query_exp
 	while (query_next_element(scope, &expr->loop, count, &next, &status)) {
 		struct query_value item;
 
-		status = query_evaluate(scope, asked, &item);
+		status = query_evaluate(scope, element_condition, &item);
 		if (!status && item.kind != QUERY_VALUE_BOOL && item.kind != QUERY_VALUE_NONE)
-			status = query_wrong(scope, asked, "true or false", &item);
+			status = query_wrong(scope, element_condition, "true or false", &item);
 		if (status < 0)
 			return status;
 		found += item.kind == QUERY_VALUE_BOOL && item.truth;

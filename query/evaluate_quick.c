@@ -72,7 +72,7 @@ bool query_quick_number(const struct query_scope *scope, const struct query_expr
 	}
 }
 
-static bool compare(const struct query_scope *scope, const struct query_expr *expr, bool *truth)
+static bool compare_quickly(const struct query_scope *scope, const struct query_expr *expr, bool *truth)
 {
 	query_number a, b;
 
@@ -120,6 +120,7 @@ bool query_quick_truth(const struct query_scope *scope, const struct query_expr 
 			return false;
 		return *truth == (expr->op == QUERY_OR) || query_quick_truth(scope, expr->argument[1], truth);
 	default:
-		return expr->op >= QUERY_EQUAL && expr->op <= QUERY_GREATER_EQUAL && compare(scope, expr, truth);
+		return expr->op >= QUERY_EQUAL && expr->op <= QUERY_GREATER_EQUAL &&
+		       compare_quickly(scope, expr, truth);
 	}
 }

@@ -48,7 +48,7 @@ bool query_event_number(void *context, unsigned index, query_number *number)
 	return location->field && query_payload_number(location, at->event->payload, at->event->payload_size, number);
 }
 
-static int decode(struct query_event_fields *at)
+static int decode_fields(struct query_event_fields *at)
 {
 	return query_payload_decode(&at->payload, at->schema, at->event->payload, at->event->payload_size);
 }
@@ -64,7 +64,7 @@ int query_event_field(void *context, unsigned index, struct query_value *value)
 		value->kind = QUERY_VALUE_NUMBER;
 		return 0;
 	}
-	status = location->field ? decode(at) : 0;
+	status = location->field ? decode_fields(at) : 0;
 	if (status < 0 || !location->field)
 		return status;
 	return query_payload_value(&at->payload, location, &at->loops, &at->scratch, value);
@@ -74,7 +74,7 @@ int query_event_elements(void *context, unsigned index, uint32_t *count, bool *t
 {
 	struct query_event_fields *at = context;
 	const struct query_location *location = &at->locations[index];
-	int status = decode(at);
+	int status = decode_fields(at);
 
 	*count = 0;
 	*there = location->field && location->whole;

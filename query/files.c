@@ -31,7 +31,7 @@ char *query_files_path(const struct query_files *files, const char *name, struct
 }
 
 /* Frees the least recently used files, but not the last used one. */
-static void make_room(struct query_files *files)
+static void make_file_room(struct query_files *files)
 {
 	while (files->bytes > QUERY_FILES_KEPT) {
 		struct query_data_file *oldest = NULL;
@@ -50,7 +50,7 @@ static void make_room(struct query_files *files)
 	}
 }
 
-static int find(struct query_files *files, const char *name, struct query_data_file **file)
+static int find_data_file(struct query_files *files, const char *name, struct query_data_file **file)
 {
 	const uint64_t *known = common_byte_map_get(&files->by_name, name, strlen(name));
 	int status;
@@ -75,7 +75,7 @@ int query_files_read(struct query_files *files, const char *name, const uint8_t 
 	struct common_arena arena = {0};
 	struct query_data_file *file;
 	char *path;
-	int status = find(files, name, &file);
+	int status = find_data_file(files, name, &file);
 
 	if (status < 0)
 		return status;
@@ -88,7 +88,7 @@ int query_files_read(struct query_files *files, const char *name, const uint8_t 
 		files->bytes += file->size;
 	}
 	file->used = ++files->clock;
-	make_room(files);
+	make_file_room(files);
 	*data = file->data;
 	*size = file->size;
 	return 0;

@@ -45,7 +45,7 @@ static void skip_operator(struct scan *scan)
 		scan->at++;
 }
 
-static void step(struct scan *scan)
+static void step_scan(struct scan *scan)
 {
 	const char *at = scan->at++;
 
@@ -98,7 +98,7 @@ bool query_function_is_called(const char *name, const char *text)
 		else if (!scan.depth && !strncmp(scan.at, ANONYMOUS, strlen(ANONYMOUS)))
 			scan.at += strlen(ANONYMOUS);
 		else
-			step(&scan);
+			step_scan(&scan);
 	}
 	/* "const", "[clone .cold]" or "@plt" may follow parameters. "runtime.(*mcache).refill" has no parameters. */
 	short_end = scan.open && scan.closed > scan.open && strchr(" [@", *scan.closed) ? scan.open : end;

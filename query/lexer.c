@@ -27,7 +27,7 @@ static char peek(const struct query_lexer *lexer, size_t ahead)
 }
 
 /* Advances by one byte. Continuation bytes of UTF-8 do not count as columns. */
-static void step(struct query_lexer *lexer)
+static void step_byte(struct query_lexer *lexer)
 {
 	char c = lexer->text[lexer->at++];
 
@@ -47,9 +47,9 @@ static void skip_blanks(struct query_lexer *lexer)
 		if (c == '#' && !lexer->without_comments) {
 			/* A zero byte is an error everywhere, because it ends C strings. */
 			while (lexer->at < lexer->size && lexer->text[lexer->at] != '\n' && lexer->text[lexer->at])
-				step(lexer);
+				step_byte(lexer);
 		} else if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {
-			step(lexer);
+			step_byte(lexer);
 		} else {
 			return;
 		}
@@ -118,7 +118,7 @@ static int read_escape(struct query_lexer *lexer, struct query_place at, struct 
 
 	if (found) {
 		byte = to[found - from];
-		step(lexer);
+		step_byte(lexer);
 	} else {
 		int high = hex_value(peek(lexer, 1)), low = high < 0 ? -1 : hex_value(peek(lexer, 2));
 
@@ -127,7 +127,7 @@ static int read_escape(struct query_lexer *lexer, struct query_place at, struct 
 				      c == 'x' ? "another \\x" : "another escape");
 		byte = (char)(high << 4 | low);
 		for (int i = 0; i < 3; i++)
-			step(lexer);
+			step_byte(lexer);
 	}
 	common_write_bytes(out, &byte, 1);
 	return 0;
@@ -135,7 +135,7 @@ static int read_escape(struct query_lexer *lexer, struct query_place at, struct 
 
 static int read_quoted_bytes(struct query_lexer *lexer, char quote, struct ptl_bytes *out)
 {
-	step(lexer);
+	step_byte(lexer);
 	while (peek(lexer, 0) != quote || lexer->at == lexer->size) {
 		struct query_place at = lexer->place;
 		char c = peek(lexer, 0), shown[16];
@@ -147,7 +147,7 @@ static int read_quoted_bytes(struct query_lexer *lexer, char quote, struct ptl_b
 				      : quote == '`' ? "a closing `"
 						     : "a closing '",
 				      shown_byte(lexer, shown));
-		step(lexer);
+		step_byte(lexer);
 		if (c == '\\' && quote != '`')
 			status = read_escape(lexer, at, out);
 		else
@@ -155,7 +155,7 @@ static int read_quoted_bytes(struct query_lexer *lexer, char quote, struct ptl_b
 		if (status < 0)
 			return status;
 	}
-	step(lexer);
+	step_byte(lexer);
 	return 0;
 }
 
@@ -183,7 +183,7 @@ static int read_name(struct query_lexer *lexer, struct query_token *token)
 	size_t start = lexer->at;
 
 	while (is_letter(peek(lexer, 0)) || is_digit(peek(lexer, 0)))
-		step(lexer);
+		step_byte(lexer);
 	token->size = lexer->at - start;
 	token->text = common_arena_copy(lexer->arena, lexer->text + start, token->size);
 	return token->text ? 0 : PTL_NO_MEMORY;
@@ -221,7 +221,7 @@ static int read_number(struct query_lexer *lexer, struct query_token *token)
 	size_t n = 0, digits = 0;
 	bool fraction = false;
 
-	for (char c; (c = peek(lexer, 0)); step(lexer)) {
+	for (char c; (c = peek(lexer, 0)); step_byte(lexer)) {
 		bool point = c == '.' && !hex && !fraction && is_digit(peek(lexer, 1)) && digits == n;
 
 		if (!point && !is_digit(c) && !is_letter(c))
@@ -258,7 +258,7 @@ static int read_symbol(struct query_lexer *lexer, struct query_token *token)
 		token->text = symbols[i];
 		token->size = size;
 		for (size_t k = 0; k < size; k++)
-			step(lexer);
+			step_byte(lexer);
 		return 0;
 	}
 	return refuse(lexer, token->at, "a word of the language", shown_byte(lexer, shown));
@@ -269,7 +269,7 @@ void query_move(struct query_lexer *lexer, const struct query_token *from, size_
 	lexer->at = (size_t)(from->source - lexer->text);
 	lexer->place = from->at;
 	while (bytes--)
-		step(lexer);
+		step_byte(lexer);
 }
 
 int query_next_token(struct query_lexer *lexer, struct query_token *token)

@@ -63,7 +63,8 @@ bool query_is_function(const char *name, size_t size)
 	return false;
 }
 
-static int make(struct query_parser *parser, enum query_op op, struct query_place at, struct query_expr **expr)
+static int make_expression(struct query_parser *parser, enum query_op op, struct query_place at,
+			   struct query_expr **expr)
 {
 	*expr = common_arena_zeroed(parser->arena, sizeof(**expr));
 	if (!*expr)
@@ -321,7 +322,7 @@ static int parse_call(struct query_parser *parser, const struct query_token *nam
 	if (expr->index == QUERY_HAS) {
 		if (parser->names != QUERY_NAMES_EVENT)
 			return query_refuse(parser, name->at, "expected a value that needs no event, found 'has'");
-		status = make(parser, QUERY_FIELD, parser->token.at, &expr->argument[0]);
+		status = make_expression(parser, QUERY_FIELD, parser->token.at, &expr->argument[0]);
 		if (status < 0)
 			return status;
 	}
@@ -380,7 +381,7 @@ static int parse_primary(struct query_parser *parser, struct query_expr **result
 	}
 	if (status < 0)
 		return status;
-	status = make(parser, QUERY_NUMBER, token->at, &expr);
+	status = make_expression(parser, QUERY_NUMBER, token->at, &expr);
 	*result = expr;
 	if (status < 0)
 		return status;
@@ -404,7 +405,7 @@ static int parse_primary(struct query_parser *parser, struct query_expr **result
 
 /* ---- operators --------------------------------------------------------------------------- */
 
-static int enter(struct query_parser *parser)
+static int enter_expression(struct query_parser *parser)
 {
 	if (++parser->depth > QUERY_DEPTH_MAX)
 		return query_expected(parser, "an expression nested at most 64 deep");
@@ -418,9 +419,9 @@ static int parse_unary(struct query_parser *parser, struct query_expr **result)
 
 	if (!negate && !query_is_symbol(parser, "~"))
 		return parse_primary(parser, result);
-	status = make(parser, negate ? QUERY_NEGATE : QUERY_COMPLEMENT, parser->token.at, result);
+	status = make_expression(parser, negate ? QUERY_NEGATE : QUERY_COMPLEMENT, parser->token.at, result);
 	if (!status)
-		status = enter(parser);
+		status = enter_expression(parser);
 	if (!status)
 		status = query_advance(parser);
 	if (!status)
@@ -474,7 +475,7 @@ static int parse_level(struct query_parser *parser, const struct operator_of_lev
 	while (!status && (found = find_operator(parser, operators))) {
 		struct query_expr *both;
 
-		status = make(parser, found->op, parser->token.at, &both);
+		status = make_expression(parser, found->op, parser->token.at, &both);
 		if (status < 0)
 			return status;
 		status = query_count_one(parser, parser->token.at);
@@ -510,9 +511,9 @@ static int parse_not(struct query_parser *parser, struct query_expr **result)
 		return status < 0 ? status : 0;
 	if (!query_is_word(parser, "not"))
 		return parse_level(parser, compare_operators, true, parse_sum, result);
-	status = make(parser, QUERY_NOT, parser->token.at, result);
+	status = make_expression(parser, QUERY_NOT, parser->token.at, result);
 	if (!status)
-		status = enter(parser);
+		status = enter_expression(parser);
 	if (!status)
 		status = query_advance(parser);
 	if (!status)
@@ -530,7 +531,7 @@ static int parse_and(struct query_parser *parser, struct query_expr **result)
 
 int query_parse_expression(struct query_parser *parser, struct query_expr **expr)
 {
-	int status = enter(parser);
+	int status = enter_expression(parser);
 
 	if (!status)
 		status = parse_level(parser, or_operators, false, parse_and, expr);

@@ -146,7 +146,7 @@ static size_t start_of(const struct query_payload *payload, const struct query_l
 	return *level ? found->at[*level - 1] + 1 : 0;
 }
 
-static void remember(struct query_found *found, const struct ptl_value *value, unsigned depth, size_t at)
+static void remember_element(struct query_found *found, const struct ptl_value *value, unsigned depth, size_t at)
 {
 	found->field[depth] = value->field;
 	found->element[depth] = value->index;
@@ -169,7 +169,7 @@ struct ptl_value *query_payload_find(struct query_payload *payload, const struct
 		if (value->field != location->chain[depth])
 			continue;
 		if (!location->whole || depth < location->depth) {
-			remember(&payload->found, value, depth, i);
+			remember_element(&payload->found, value, depth, i);
 			if (value->index != element_of(loops, location, depth))
 				continue;
 		}

@@ -63,7 +63,7 @@ static int check_literal(const struct query_row_field *field, struct query_condi
 }
 
 /* Returns the field's name. Fields of rows have no members or elements. */
-static const char *name_of(const struct query_field *field)
+static const char *field_name_of(const struct query_field *field)
 {
 	return field->step_count == 1 && field->steps[0].name ? field->steps[0].name : field->text;
 }
@@ -78,7 +78,7 @@ static int bind(struct query_row *query)
 	if (!query->of_field || !query->of_condition)
 		return PTL_NO_MEMORY;
 	for (size_t i = 0; status == 0 && i < query->fields.count; i++)
-		status = find_field(query, query->fields.list[i].at, name_of(&query->fields.list[i]),
+		status = find_field(query, query->fields.list[i].at, field_name_of(&query->fields.list[i]),
 				    &query->of_field[i]);
 	for (size_t i = 0; status == 0 && i < query->conditions.count; i++) {
 		struct query_condition *condition = &query->conditions.list[i];

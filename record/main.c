@@ -454,7 +454,7 @@ static int prepare_debuginfod(const struct record_settings *settings)
 }
 
 /* operand: unexpected operand, or NULL. */
-static int list(const struct record_settings *settings, const char *operand)
+static int list_sessions(const struct record_settings *settings, const char *operand)
 {
 	const char *option = settings->list_sources ? "--list-sources" : "--list-providers";
 	int status = 0;
@@ -494,7 +494,7 @@ static int record(struct record_settings *settings, int argc, char **argv)
 					: COMMON_EXIT_OK;
 	}
 	if (settings->list_sources || settings->list_providers)
-		return list(settings, argv[first]);
+		return list_sessions(settings, argv[first]);
 	if (settings->json)
 		return usage("--json is for --list-providers", "ptl-dump --json for what is recorded");
 	settings->command = first == argc ? NULL : argv + first;
@@ -509,7 +509,7 @@ static int record(struct record_settings *settings, int argc, char **argv)
 }
 
 /* Runs "start NAME ...". */
-static int start(struct record_settings *settings, int argc, char **argv)
+static int start_named_session(struct record_settings *settings, int argc, char **argv)
 {
 	if (argc < 2 || argv[1][0] == '-') {
 		if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
@@ -570,7 +570,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && record_control_is_command(argv[1]))
 		return record_control_command(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "start"))
-		status = start(&settings, argc - 1, argv + 1);
+		status = start_named_session(&settings, argc - 1, argv + 1);
 	else
 		status = record(&settings, argc, argv);
 	if (status == RECORD_EXIT_NOT_FOUND && argc > 1)

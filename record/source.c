@@ -52,7 +52,7 @@ static bool asks_for_events(const struct record_settings *settings)
 	       (settings->tracepoints.count || settings->flags || settings->rule_count);
 }
 
-static const struct record_source *choose(const struct record_settings *settings)
+static const struct record_source *choose_source(const struct record_settings *settings)
 {
 	const struct record_source *source;
 	char hint[512];
@@ -94,7 +94,7 @@ bool record_source_needs_no_command(const char *name)
 
 int record_source_run(const struct record_settings *settings)
 {
-	const struct record_source *chosen[RECORD_SOURCES_MAX + 1] = {choose(settings)};
+	const struct record_source *chosen[RECORD_SOURCES_MAX + 1] = {choose_source(settings)};
 	size_t count = 1;
 
 	if (!chosen[0])

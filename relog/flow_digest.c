@@ -32,7 +32,7 @@ static uint64_t multiply(uint64_t a, uint64_t b)
 	return sum >= PRIME ? sum - PRIME : sum;
 }
 
-static uint64_t add(uint64_t a, uint64_t b)
+static uint64_t add_modulo(uint64_t a, uint64_t b)
 {
 	return a + b >= PRIME ? a + b - PRIME : a + b;
 }
@@ -50,13 +50,13 @@ static uint64_t choose_point(void)
 	return point = random % (PRIME - 2) + 2;
 }
 
-static void take(struct partial *partial, uint64_t point, uint64_t value)
+static void digest_value(struct partial *partial, uint64_t point, uint64_t value)
 {
 	/* Hash both halves: a 64-bit value may exceed the prime. */
 	const uint64_t halves[] = {(uint32_t)value, value >> 32};
 
 	for (size_t i = 0; i < 2; i++) {
-		partial->group.hash = add(multiply(partial->group.hash, point), halves[i] + 1);
+		partial->group.hash = add_modulo(multiply(partial->group.hash, point), halves[i] + 1);
 		partial->power = multiply(partial->power, point);
 	}
 }
@@ -68,12 +68,12 @@ static void take_block(struct partial *partial, uint64_t point, const struct ptl
 	partial->group.blocks++;
 	partial->group.instructions += block->instructions;
 	for (uint32_t i = 0; i < block->instructions; i++) {
-		take(partial, point, ip);
+		digest_value(partial, point, ip);
 		ip += block->lengths[i];
 	}
 }
 
-static void take_event(struct partial *partial, uint64_t point, const struct ptl_flow_event *event)
+static void digest_event(struct partial *partial, uint64_t point, const struct ptl_flow_event *event)
 {
 	const uint64_t values[] = {
 		event->kind | (uint64_t)event->cause << 8 | (uint64_t)event->flags << 16 | (uint64_t)event->type << 24 |
@@ -87,7 +87,7 @@ static void take_event(struct partial *partial, uint64_t point, const struct ptl
 	partial->group.events++;
 	partial->group.gaps += event->kind == PTL_FLOW_GAP;
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
-		take(partial, point, values[i]);
+		digest_value(partial, point, values[i]);
 }
 
 /* ---- the view -------------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ struct digesting {
 	uint64_t point;
 };
 
-static int begin(void *context, const struct ptl_flow_segment *segment, void **partial)
+static int digest_begin(void *context, const struct ptl_flow_segment *segment, void **partial)
 {
 	const int status = common_interrupt_check();
 	struct partial *made = status ? NULL : calloc(1, sizeof(*made));
@@ -114,7 +114,8 @@ static int begin(void *context, const struct ptl_flow_segment *segment, void **p
 	return 0;
 }
 
-static int consume(void *context, void *partial, const struct ptl_flow_segment *segment, struct ptl_flow_batch *batch)
+static int digest_consume(void *context, void *partial, const struct ptl_flow_segment *segment,
+			  struct ptl_flow_batch *batch)
 {
 	const struct digesting *digesting = context;
 	const struct ptl_flow_item *item;
@@ -124,17 +125,17 @@ static int consume(void *context, void *partial, const struct ptl_flow_segment *
 		if (item->block)
 			take_block(partial, digesting->point, item->block);
 		else
-			take_event(partial, digesting->point, item->event);
+			digest_event(partial, digesting->point, item->event);
 	}
 	return common_interrupt_check();
 }
 
-static int merge(void *context, void *left, void *right)
+static int digest_merge(void *context, void *left, void *right)
 {
 	struct partial *to = left, *from = right;
 
 	(void)context;
-	to->group.hash = add(multiply(to->group.hash, from->power), from->group.hash);
+	to->group.hash = add_modulo(multiply(to->group.hash, from->power), from->group.hash);
 	to->power = multiply(to->power, from->power);
 	to->group.segments += from->group.segments;
 	to->group.blocks += from->group.blocks;
@@ -145,7 +146,7 @@ static int merge(void *context, void *left, void *right)
 	return 0;
 }
 
-static int finish(void *context, const struct ptl_flow_segment *last, void *result)
+static int digest_finish(void *context, const struct ptl_flow_segment *last, void *result)
 {
 	struct relog_flow_digest *digest = ((const struct digesting *)context)->digest;
 	const struct partial *partial = result;
@@ -160,7 +161,7 @@ static int finish(void *context, const struct ptl_flow_segment *last, void *resu
 	return status;
 }
 
-static void drop(void *context, void *partial)
+static void digest_drop(void *context, void *partial)
 {
 	(void)context;
 	free(partial);
@@ -170,11 +171,11 @@ int relog_flow_digest(struct ptl_trace *trace, struct relog_flow_digest *digest)
 {
 	static const struct ptl_flow_view view = {
 		.size = sizeof(view),
-		.begin = begin,
-		.consume = consume,
-		.merge = merge,
-		.finish = finish,
-		.drop = drop,
+		.begin = digest_begin,
+		.consume = digest_consume,
+		.merge = digest_merge,
+		.finish = digest_finish,
+		.drop = digest_drop,
 	};
 	struct digesting digesting = {.digest = digest, .point = choose_point()};
 	struct ptl_flow *flow;

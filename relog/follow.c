@@ -25,7 +25,7 @@
 
 static bool was_interrupted;
 
-static void show(const char *name, int fd)
+static void show_file(const char *name, int fd)
 {
 	struct stat info;
 
@@ -42,7 +42,7 @@ void relog_follow(int fd, const char *name)
 	if (!was_interrupted)
 		common_interrupt_defer(1);
 	while (!ptl_is_closed(fd) && there && common_interrupt_deferred()) {
-		show(name, fd);
+		show_file(name, fd);
 		nanosleep(&pause, NULL);
 		there = common_file_has_writer(fd);
 	}
@@ -150,14 +150,14 @@ bool relog_follow_may_have_pt(int fd, const char *name)
 }
 
 static bool following;
-static int told; /* deferred interruptions left at the last look; 0: the end was announced */
+static int interruptions_left; /* deferred interruptions left at the last look; 0: the end was announced */
 
 void relog_follow_begin(int fd)
 {
 	const int interruptions = lseek(fd, 0, SEEK_CUR) >= 0 ? 1 : COMMON_INTERRUPT_PIPE;
 
 	following = true;
-	told = interruptions;
+	interruptions_left = interruptions;
 	common_interrupt_defer(interruptions);
 }
 
@@ -168,12 +168,12 @@ bool relog_follow_is_open(void)
 
 bool relog_follow_is_over(const char *name)
 {
-	const int before = told;
+	const int before = interruptions_left;
 	int left;
 
 	if (!following)
 		return false;
-	left = common_interrupt_tell(&told);
+	left = common_interrupt_tell(&interruptions_left);
 	if (!left && before)
 		common_message_note("%s: interrupted; what is there is taken", name);
 	was_interrupted |= !left;

@@ -11,7 +11,7 @@ static const char *plural(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
-static void report(const char *name, const struct etl_outcome *outcome)
+static void report_etl_outcome(const char *name, const struct etl_outcome *outcome)
 {
 	if (outcome->damage[0])
 		common_message_warning("%s: %s%s; the losses are in the trace", name, outcome->damage,
@@ -35,8 +35,8 @@ static void report(const char *name, const struct etl_outcome *outcome)
 			name, (unsigned long long)outcome->cut, plural(outcome->cut));
 }
 
-static int convert(const struct relog_settings *settings, const char *path, int fd, const uint8_t *start, size_t size,
-		   struct import_spool *spool)
+static int convert_etl(const struct relog_settings *settings, const char *path, int fd, const uint8_t *start,
+		       size_t size, struct import_spool *spool)
 {
 	const struct etl_options options = {
 		.check = common_interrupt_check,
@@ -50,9 +50,9 @@ static int convert(const struct relog_settings *settings, const char *path, int 
 	(void)size;
 	if (status)
 		return status;
-	report(path, &outcome);
+	report_etl_outcome(path, &outcome);
 	spool->damaged = outcome.damage[0] != 0;
 	return import_spool_origin_file(spool, path, fd);
 }
 
-const struct relog_format relog_format_etl = {"etl", etl_file_is, convert};
+const struct relog_format relog_format_etl = {"etl", etl_file_is, convert_etl};

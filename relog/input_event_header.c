@@ -179,8 +179,8 @@ int relog_event_header_import(int fd, struct ptl_writer *writer, struct event_he
 	return status;
 }
 
-static int convert(const struct relog_settings *settings, const char *path, int fd, const uint8_t *start, size_t size,
-		   struct import_spool *spool)
+static int convert_event_header(const struct relog_settings *settings, const char *path, int fd, const uint8_t *start,
+				size_t size, struct import_spool *spool)
 {
 	struct event_header_outcome outcome;
 	int status = relog_event_header_import(fd, spool->writer, &outcome);
@@ -200,4 +200,4 @@ static int convert(const struct relog_settings *settings, const char *path, int 
 	return import_spool_origin_file(spool, path, fd);
 }
 
-const struct relog_format relog_format_event_header = {"EventHeader", is_event_header_file, convert};
+const struct relog_format relog_format_event_header = {"EventHeader", is_event_header_file, convert_event_header};

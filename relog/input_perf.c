@@ -7,7 +7,7 @@
 #include "import/perf/file.h"
 #include "import/perf/input.h"
 
-static void report(const char *name, const struct perf_outcome *outcome)
+static void report_perf_outcome(const char *name, const struct perf_outcome *outcome)
 {
 	elf_debuginfod_warn();
 	if (outcome->damage[0])
@@ -42,8 +42,8 @@ static void report(const char *name, const struct perf_outcome *outcome)
 				    name, (unsigned long long)outcome->absent_files);
 }
 
-static int convert(const struct relog_settings *settings, const char *path, int fd, const uint8_t *start, size_t size,
-		   struct import_spool *spool)
+static int convert_perf(const struct relog_settings *settings, const char *path, int fd, const uint8_t *start,
+			size_t size, struct import_spool *spool)
 {
 	struct perf_outcome outcome;
 	int status = perf_import(path, fd, settings->embed, spool, &outcome);
@@ -51,9 +51,9 @@ static int convert(const struct relog_settings *settings, const char *path, int 
 	(void)start;
 	(void)size;
 	if (!status)
-		report(path, &outcome);
+		report_perf_outcome(path, &outcome);
 	spool->damaged = outcome.damage[0] != 0;
 	return status;
 }
 
-const struct relog_format relog_format_perf = {"perf.data", perf_file_is, convert};
+const struct relog_format relog_format_perf = {"perf.data", perf_file_is, convert_perf};

@@ -27,7 +27,7 @@ static const struct relog_format *const formats[] = {&relog_format_perf, &relog_
 static const struct relog_format *find_format(const uint8_t *start, size_t size)
 {
 	for (size_t i = 0; formats[i]; i++)
-		if (formats[i]->is_it(start, size))
+		if (formats[i]->recognises(start, size))
 			return formats[i];
 	return NULL;
 }
@@ -38,8 +38,8 @@ struct found {
 	bool etl;
 };
 
-static int convert(const struct relog_settings *settings, struct ptl_relogger *relogger, const char *path, int fd,
-		   const struct relog_format *format, const uint8_t *start, size_t size, struct found *found)
+static int convert_input(const struct relog_settings *settings, struct ptl_relogger *relogger, const char *path, int fd,
+			 const struct relog_format *format, const uint8_t *start, size_t size, struct found *found)
 {
 	struct import_spool spool;
 	int status = import_spool_open(&spool, settings->hash);
@@ -157,7 +157,7 @@ static int add_file(const struct relog_settings *settings, struct ptl_relogger *
 	size = pread(fd, start, sizeof(start), 0);
 	format = size > 0 ? find_format(start, (size_t)size) : NULL;
 	if (format) {
-		status = convert(settings, relogger, name, fd, format, start, (size_t)size, found);
+		status = convert_input(settings, relogger, name, fd, format, start, (size_t)size, found);
 		close(fd);
 		return status ? common_fail_in(status, "%s", name) : 0;
 	}

@@ -16,7 +16,7 @@
 struct relog_format {
 	const char *name; /* "perf.data" */
 	/* start: first bytes of the file, at most 512. */
-	bool (*is_it)(const uint8_t *start, size_t size);
+	bool (*recognises)(const uint8_t *start, size_t size);
 	/*
 	 * Writes all content except the provenance record to spool->writer, and names the origins
 	 * (import_spool_origin). fd is seekable, and stays the caller's. Must call common_interrupt_check now and then.

@@ -166,8 +166,8 @@ static int add_missed(struct run *run)
 	return run->settings->missed ? ptl_relogger_callbacks(run->relogger, &callbacks, run) : 0;
 }
 
-static int prepare(const struct relog_settings *settings, struct ptl_relogger *relogger, struct relog_stages *stages,
-		   bool *damaged)
+static int prepare_relogger(const struct relog_settings *settings, struct ptl_relogger *relogger,
+			    struct relog_stages *stages, bool *damaged)
 {
 	int status = relog_inputs_check(settings);
 
@@ -241,7 +241,7 @@ int relog_run(const struct relog_settings *settings, bool *damaged)
 		return status;
 	run.relogger = relogger;
 	relog_catch_interrupts(relogger);
-	status = prepare(settings, relogger, &stages, damaged);
+	status = prepare_relogger(settings, relogger, &stages, damaged);
 	if (!status)
 		status = add_missed(&run);
 	if (!status)

@@ -106,7 +106,7 @@ static int hash_inputs(struct split *split, struct ptl_relogger *relogger)
 }
 
 /* A begin callback that stops the run: the shifts of times are known then. */
-static int look(void *context, struct ptl_relogger *relogger)
+static int stop_at_begin(void *context, struct ptl_relogger *relogger)
 {
 	struct split *split = context;
 	const struct ptl_machine *machine = ptl_trace_machine(
@@ -125,7 +125,7 @@ static int look(void *context, struct ptl_relogger *relogger)
 
 static int look_at_inputs(struct split *split)
 {
-	const struct ptl_relogger_callbacks callbacks = {.size = sizeof(callbacks), .begin = look};
+	const struct ptl_relogger_callbacks callbacks = {.size = sizeof(callbacks), .begin = stop_at_begin};
 	const struct ptl_relogger_options options = {
 		.size = sizeof(options), .hash = PTL_HASH_NONE, .max_expansion = split->settings->max_expansion};
 	struct ptl_relogger *relogger;

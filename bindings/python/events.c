@@ -57,7 +57,7 @@ static int hand_over(struct python_events *events)
 	return stop ? PTL_CANCELLED : 0;
 }
 
-static int make_room(struct chunk *chunk, size_t size)
+static int make_chunk_room(struct chunk *chunk, size_t size)
 {
 	size_t capacity = chunk->capacity;
 	uint8_t *grown;
@@ -97,7 +97,7 @@ static void fill_row(struct python_event_row *row, const struct ptl_trace *trace
 	memcpy(row->guids + 32, event->related.bytes, 16);
 }
 
-static int take_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+static int python_take_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct python_events *events = context;
 	struct chunk *chunk = &events->chunks[events->filled % 3];
@@ -112,7 +112,7 @@ static int take_event(void *context, struct ptl_trace *trace, const struct ptl_e
 			return status;
 		chunk = &events->chunks[events->filled % 3];
 	}
-	status = make_room(chunk, event->payload_size);
+	status = make_chunk_room(chunk, event->payload_size);
 	if (status)
 		return status;
 	fill_row(&chunk->rows[chunk->count], trace, event);
@@ -123,9 +123,9 @@ static int take_event(void *context, struct ptl_trace *trace, const struct ptl_e
 	return 0;
 }
 
-static void *work(void *context)
+static void *read_events_thread(void *context)
 {
-	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take_event};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = python_take_event};
 	struct python_events *events = context;
 	int status = ptl_process(events->trace, &events->filter, &callbacks, events);
 
@@ -141,7 +141,7 @@ static void *work(void *context)
 }
 
 /* Starts the thread with all signals blocked: signals are for Python. */
-static int start(struct python_events *events)
+static int start_thread(struct python_events *events)
 {
 	sigset_t all;
 	sigset_t before;
@@ -149,7 +149,7 @@ static int start(struct python_events *events)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	failed = pthread_create(&events->thread, NULL, work, events);
+	failed = pthread_create(&events->thread, NULL, read_events_thread, events);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return failed ? PTL_SYSTEM : 0;
 }
@@ -170,7 +170,7 @@ int python_events_open(struct ptl_trace *trace, uint64_t first_time, uint64_t la
 		memcpy(new->provider, provider, sizeof(new->provider));
 	pthread_mutex_init(&new->lock, NULL);
 	pthread_cond_init(&new->changed, NULL);
-	status = start(new);
+	status = start_thread(new);
 	if (status) {
 		free(new);
 		return status;

@@ -40,15 +40,15 @@ struct common_content_remote {
 /* Chooses $PTL_CODE_CACHE, or ptl/code in the user's cache folder. */
 static int choose_folder(char folder[PATH_SIZE])
 {
-	const char *own = getenv("PTL_CODE_CACHE"), *caches = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	const char *own = getenv("PTL_CODE_CACHE"), *caches = getenv("XDG_CACHE_HOME"), *home_folder = getenv("HOME");
 	int length;
 
 	if (own && *own)
 		length = snprintf(folder, PATH_SIZE, "%s", own);
 	else if (caches && *caches == '/')
 		length = snprintf(folder, PATH_SIZE, "%s/ptl/code", caches);
-	else if (home && *home)
-		length = snprintf(folder, PATH_SIZE, "%s/.cache/ptl/code", home);
+	else if (home_folder && *home_folder)
+		length = snprintf(folder, PATH_SIZE, "%s/.cache/ptl/code", home_folder);
 	else
 		return common_fail(PTL_MISUSE, "there is no HOME to keep code in: PTL_CODE_CACHE=FOLDER names a place");
 	if (length >= PATH_SIZE - 1)
@@ -115,7 +115,7 @@ struct download {
 	struct common_sha256 *hash;
 };
 
-static bool take(void *context, const void *data, size_t size)
+static bool take_content(void *context, const void *data, size_t size)
 {
 	struct download *download = context;
 
@@ -141,7 +141,8 @@ static int make_parents(const char *folder)
 	return 0;
 }
 
-static int keep(const struct common_content_remote *remote, const uint8_t *digest, const struct download *download)
+static int keep_download(const struct common_content_remote *remote, const uint8_t *digest,
+			 const struct download *download)
 {
 	void *data = NULL;
 	bool added;
@@ -160,7 +161,7 @@ static int keep(const struct common_content_remote *remote, const uint8_t *diges
 	return status;
 }
 
-static int check(struct download *download, const char *url, const uint8_t *digest)
+static int check_download(struct download *download, const char *url, const uint8_t *digest)
 {
 	uint8_t found[COMMON_SHA256_SIZE];
 
@@ -171,20 +172,20 @@ static int check(struct download *download, const char *url, const uint8_t *dige
 }
 
 /* Downloads the piece into the download's file, and checks its digest. */
-static int get(struct common_content_remote *remote, const uint8_t *digest, struct download *download)
+static int get_piece(struct common_content_remote *remote, const uint8_t *digest, struct download *download)
 {
 	char text[COMMON_SHA256_TEXT_SIZE], url[URL_SIZE + COMMON_SHA256_TEXT_SIZE + 2];
 	int status;
 
 	common_sha256_format(digest, text);
 	snprintf(url, sizeof(url), "%s/%.2s/%s", remote->url, text, text + 2);
-	status = common_http_get(remote->http, url, download->limit, take, download);
+	status = common_http_get(remote->http, url, download->limit, take_content, download);
 	if (download->status)
 		return download->status;
 	if (status == PTL_CANCELLED)
 		return common_fail(PTL_CORRUPT, "%s has more than %llu bytes", url,
 				   (unsigned long long)download->limit);
-	return status ? status : check(download, url, digest);
+	return status ? status : check_download(download, url, digest);
 }
 
 /* Counts a failure. Any answer of the server resets `in_turn`, so that the next piece is requested. */
@@ -201,9 +202,9 @@ static int download_piece(struct common_content_remote *remote, const uint8_t *d
 	int status = download.hash ? common_open_temporary(&download.fd) : common_fail_memory("a hash", 0);
 
 	if (!status)
-		status = get(remote, digest, &download);
+		status = get_piece(remote, digest, &download);
 	if (!status)
-		status = keep(remote, digest, &download);
+		status = keep_download(remote, digest, &download);
 	if (download.fd >= 0)
 		close(download.fd);
 	common_sha256_free(download.hash);

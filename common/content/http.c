@@ -76,14 +76,14 @@ static bool usable;
 
 #ifdef COMMON_STATIC
 
-static void load(void)
+static void load_libcurl(void)
 {
 	/* A statically linked program loads no shared libraries. */
 }
 
 #else
 
-static void load(void)
+static void load_libcurl(void)
 {
 	static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
 	static const struct {
@@ -137,7 +137,7 @@ int common_http_open(struct common_http **result)
 {
 	struct common_http *http;
 
-	pthread_once(&loaded, load);
+	pthread_once(&loaded, load_libcurl);
 	if (!usable)
 		return common_fail(PTL_UNSUPPORTED, "HTTP needs libcurl, which is not here (apt-get install libcurl4)");
 	http = calloc(1, sizeof(*http));

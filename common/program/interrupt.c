@@ -16,7 +16,7 @@ static volatile sig_atomic_t deferred;
 static void (*volatile cancel_running)(void *context);
 static void *volatile running;
 
-static void note(int signal)
+static void note_signal(int signal)
 {
 	void (*const cancel)(void *) = cancel_running;
 
@@ -45,14 +45,14 @@ int common_interrupt_deferred(void)
 	return deferred;
 }
 
-int common_interrupt_tell(int *told)
+int common_interrupt_tell(int *interruptions_left)
 {
 	const int left = common_interrupt_deferred();
 
-	if (left && left < *told)
+	if (left && left < *interruptions_left)
 		common_message_note(
 			"interrupted: waiting for the end of the pipe; interrupt again to take what has come");
-	*told = left;
+	*interruptions_left = left;
 	return left;
 }
 
@@ -63,7 +63,7 @@ void common_interrupt_catch(void (*cancel)(void *context), void *context)
 	running = context;
 	cancel_running = cancel;
 	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
-		common_signal_catch_unignored(ending[i], note, 0, NULL);
+		common_signal_catch_unignored(ending[i], note_signal, 0, NULL);
 	/* When the reader of the output goes away, the next write fails with EPIPE instead. */
 	common_signal_ignore(SIGPIPE, NULL);
 }

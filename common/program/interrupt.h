@@ -23,10 +23,10 @@ int common_interrupt_deferred(void);
  */
 #define COMMON_INTERRUPT_PIPE 2
 /*
- * As common_interrupt_deferred. If a further signal has come and some are still left, also prints a note. *told: number
- * left at the previous call; initially the number passed to common_interrupt_defer.
+ * As common_interrupt_deferred. If a further signal has come and some are still left, also prints a note.
+ * *interruptions_left: number left at the previous call; initially the number passed to common_interrupt_defer.
  */
-int common_interrupt_tell(int *told);
+int common_interrupt_tell(int *interruptions_left);
 /* Returns PTL_CANCELLED after a signal, else 0. */
 int common_interrupt_check(void);
 /* Ends the program by the noted signal, if any. */

@@ -99,7 +99,7 @@ static size_t make_safe(char *line, size_t size, const char *text, bool lines)
 /*
  * One write per message, so that messages of several processes do not mix. A failed write cannot be reported anywhere.
  */
-static void put(const char *line, size_t length)
+static void put_line(const char *line, size_t length)
 {
 	(void)common_write_all(STDERR_FILENO, line, length);
 }
@@ -107,12 +107,12 @@ static void put(const char *line, size_t length)
 static void clear_progress(void)
 {
 	if (state.progress_shown)
-		put(CLEAR_LINE, strlen(CLEAR_LINE));
+		put_line(CLEAR_LINE, strlen(CLEAR_LINE));
 	state.progress_shown = false;
 }
 
-__attribute__((format(printf, 3, 0))) static void say(int colour, const char *kind, const char *format,
-						      va_list arguments)
+__attribute__((format(printf, 3, 0))) static void print_message(int colour, const char *kind, const char *format,
+								va_list arguments)
 {
 	/* Formats into local buffers: the arguments may point into the chain of causes, which must stay unchanged. */
 	char text[LINE_SIZE], line[LINE_SIZE + 128];
@@ -130,7 +130,7 @@ __attribute__((format(printf, 3, 0))) static void say(int colour, const char *ki
 		length = (size_t)snprintf(line, 128, "  try: ");
 	length += make_safe(line + length, sizeof(line) - length - 1, text, strchr(format, '\n'));
 	line[length++] = '\n';
-	put(line, length);
+	put_line(line, length);
 	pthread_mutex_unlock(&state.lock);
 }
 
@@ -139,7 +139,7 @@ void common_message_error(const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
-	say(BOLD_RED, "error: ", format, arguments);
+	print_message(BOLD_RED, "error: ", format, arguments);
 	va_end(arguments);
 }
 
@@ -148,7 +148,7 @@ void common_message_warning(const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
-	say(BOLD_YELLOW, "warning: ", format, arguments);
+	print_message(BOLD_YELLOW, "warning: ", format, arguments);
 	va_end(arguments);
 }
 
@@ -159,7 +159,7 @@ void common_message_note(const char *format, ...)
 	if (state.quiet)
 		return;
 	va_start(arguments, format);
-	say(PLAIN, "", format, arguments);
+	print_message(PLAIN, "", format, arguments);
 	va_end(arguments);
 }
 
@@ -168,7 +168,7 @@ void common_message_hint(const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
-	say(PLAIN, NULL, format, arguments);
+	print_message(PLAIN, NULL, format, arguments);
 	va_end(arguments);
 }
 
@@ -204,7 +204,7 @@ void common_progress(const char *format, ...)
 		va_end(arguments);
 		length = (size_t)snprintf(line, sizeof(line), "%s", CLEAR_LINE);
 		length += make_safe(line + length, sizeof(line) - length, text, false);
-		put(line, length);
+		put_line(line, length);
 		state.progress_shown = true;
 		state.progress_time = now;
 	}

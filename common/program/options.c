@@ -48,9 +48,9 @@ static int fail_usage(const struct parse *parse, int status)
  * Calls `matches` for every option of every table after `after` (NULL: from the start), the standard options last.
  * Returns the first match, or NULL.
  */
-static const struct common_option *find(const struct common_command_line *line,
-					bool (*matches)(const struct common_option *, const void *),
-					const void *argument, const struct common_option *after)
+static const struct common_option *find_option(const struct common_command_line *line,
+					       bool (*matches)(const struct common_option *, const void *),
+					       const void *argument, const struct common_option *after)
 {
 	bool passed = !after;
 
@@ -110,8 +110,8 @@ static int fail_no_option(const struct parse *parse, const struct name *name)
 
 	snprintf(word, sizeof(word), "%.*s", (int)name->length, name->text);
 	/* No suggestion for an ambiguous abbreviation: the error names the candidates. */
-	if (!find(parse->line, matches_start, name, NULL))
-		find(parse->line, look_at_name, &argument, NULL);
+	if (!find_option(parse->line, matches_start, name, NULL))
+		find_option(parse->line, look_at_name, &argument, NULL);
 	if (!nearest.best)
 		return fail_usage(parse, PTL_MISUSE);
 	common_message_error("%s", ptl_error_text());
@@ -124,16 +124,16 @@ static int fail_no_option(const struct parse *parse, const struct name *name)
  */
 static const struct common_option *find_long(const struct common_command_line *line, const struct name *name)
 {
-	const struct common_option *option = find(line, matches_name, name, NULL), *other;
+	const struct common_option *option = find_option(line, matches_name, name, NULL), *other;
 
 	if (option)
 		return option;
-	option = name->length ? find(line, matches_start, name, NULL) : NULL;
+	option = name->length ? find_option(line, matches_start, name, NULL) : NULL;
 	if (!option) {
 		common_fail(PTL_MISUSE, "there is no option --%.*s", (int)name->length, name->text);
 		return NULL;
 	}
-	for (other = option; (other = find(line, matches_start, name, other));) {
+	for (other = option; (other = find_option(line, matches_start, name, other));) {
 		if (strcmp(other->long_name, option->long_name) == 0)
 			continue;
 		common_fail(PTL_MISUSE, "--%.*s is short for --%s and for --%s", (int)name->length, name->text,
@@ -189,7 +189,7 @@ static int print_completion(const struct common_command_line *line, const char *
 		if (option == standard)
 			return 1;
 	}
-	option = find(line, matches_name, &(struct name){name, strlen(name)}, NULL);
+	option = find_option(line, matches_name, &(struct name){name, strlen(name)}, NULL);
 	for (const char *const *choice = option ? option->choices : NULL; choice && *choice; choice++)
 		puts(*choice);
 	return 1;
@@ -225,7 +225,8 @@ static int serve_standard(const struct parse *parse, const struct common_option 
 }
 
 /* Checks and stores the option's argument. shown: the option as the user wrote it, for messages. */
-static int take(const struct parse *parse, const struct common_option *option, const char *shown, const char *argument)
+static int take_option(const struct parse *parse, const struct common_option *option, const char *shown,
+		       const char *argument)
 {
 	int status = 0;
 
@@ -261,27 +262,27 @@ static int take_long(struct parse *parse, const char *word)
 	if (argument && !option->argument && option != &standard[HELP])
 		return fail_usage(parse, common_fail(PTL_MISUSE, "%s takes no argument", shown));
 	if (option == &standard[COMPLETION] || argument || !option->argument || is_optional(option))
-		return take(parse, option, shown, argument);
+		return take_option(parse, option, shown, argument);
 	if (parse->at == parse->argc)
 		return fail_no_argument(parse, shown, option->argument);
-	return take(parse, option, shown, parse->argv[parse->at++]);
+	return take_option(parse, option, shown, parse->argv[parse->at++]);
 }
 
 /* "-abc". The last letter may have an argument: the rest of the word or the next word. */
 static int take_short(struct parse *parse, const char *word)
 {
 	for (const char *letter = word + 1; *letter; letter++) {
-		const struct common_option *option = find(parse->line, matches_letter, letter, NULL);
+		const struct common_option *option = find_option(parse->line, matches_letter, letter, NULL);
 		const char shown[] = {'-', *letter, 0};
 		int status;
 
 		if (!option)
 			return fail_usage(parse, common_fail(PTL_MISUSE, "there is no option %s", shown));
 		if (option->argument && letter[1])
-			return take(parse, option, shown, letter + 1);
+			return take_option(parse, option, shown, letter + 1);
 		if (option->argument && parse->at == parse->argc)
 			return fail_no_argument(parse, shown, option->argument);
-		status = take(parse, option, shown, option->argument ? parse->argv[parse->at++] : NULL);
+		status = take_option(parse, option, shown, option->argument ? parse->argv[parse->at++] : NULL);
 		if (status || option->argument)
 			return status;
 	}

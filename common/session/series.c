@@ -22,7 +22,7 @@ char *common_series_path(const char *stem, uint64_t number, const char *suffix)
 	return asprintf(&path, "%s.%06" PRIu64 "%s", stem, number, suffix) < 0 ? NULL : path;
 }
 
-static const char *name_of(const char *path)
+static const char *file_part_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -31,7 +31,7 @@ static const char *name_of(const char *path)
 
 bool common_series_parse(const char *path, uint64_t number, size_t *stem, size_t *suffix)
 {
-	const char *name = name_of(path), *found = NULL;
+	const char *name = file_part_of(path), *found = NULL;
 	char text[32];
 	const int size = snprintf(text, sizeof(text), ".%06" PRIu64, number);
 
@@ -46,7 +46,7 @@ bool common_series_parse(const char *path, uint64_t number, size_t *stem, size_t
 }
 
 /* Returns the file's number in the series; 0 if the file is not in the series. */
-static uint64_t number_of(const char *file, const char *name, const char *suffix)
+static uint64_t series_number_of(const char *file, const char *name, const char *suffix)
 {
 	const size_t before = strlen(name), size = strlen(file), behind = strlen(suffix);
 	size_t digits = 0;
@@ -69,12 +69,13 @@ static int by_number(const void *a, const void *b)
 	return first < second ? -1 : first > second;
 }
 
-static int collect(DIR *folder, const char *name, const char *suffix, uint64_t after, uint64_t **numbers, size_t *count)
+static int collect_numbers(DIR *folder, const char *name, const char *suffix, uint64_t after, uint64_t **numbers,
+			   size_t *count)
 {
 	const struct dirent *entry;
 
 	while (*count < COMMON_SERIES_FILES_MAX && (entry = readdir(folder))) {
-		const uint64_t number = number_of(entry->d_name, name, suffix);
+		const uint64_t number = series_number_of(entry->d_name, name, suffix);
 
 		if (number <= after)
 			continue;
@@ -87,7 +88,7 @@ static int collect(DIR *folder, const char *name, const char *suffix, uint64_t a
 
 int common_series_list(const char *stem, const char *suffix, uint64_t after, uint64_t **numbers, size_t *count)
 {
-	const char *name = name_of(stem);
+	const char *name = file_part_of(stem);
 	char *place = name > stem ? strndup(stem, (size_t)(name - stem)) : strdup(".");
 	DIR *folder;
 	int status;
@@ -97,7 +98,7 @@ int common_series_list(const char *stem, const char *suffix, uint64_t after, uin
 	if (!place)
 		return common_fail_memory("a file name", strlen(stem));
 	folder = opendir(place);
-	status = folder ? collect(folder, name, suffix, after, numbers, count)
+	status = folder ? collect_numbers(folder, name, suffix, after, numbers, count)
 			: common_fail(PTL_NOT_FOUND, "cannot read the folder %s", place);
 	if (folder)
 		closedir(folder);

@@ -27,7 +27,7 @@ static uint32_t rotate(uint32_t value, unsigned bits)
 	return value << bits | value >> (32 - bits);
 }
 
-static uint32_t mix(unsigned round, uint32_t b, uint32_t c, uint32_t d)
+static uint32_t sha1_mix(unsigned round, uint32_t b, uint32_t c, uint32_t d)
 {
 	switch (round / 20) {
 	case 0:
@@ -41,7 +41,7 @@ static uint32_t mix(unsigned round, uint32_t b, uint32_t c, uint32_t d)
 	}
 }
 
-static void add_block(struct sha1 *sha1)
+static void add_sha1_block(struct sha1 *sha1)
 {
 	uint32_t w[80], a = sha1->state[0], b = sha1->state[1], c = sha1->state[2], d = sha1->state[3],
 			e = sha1->state[4];
@@ -51,7 +51,7 @@ static void add_block(struct sha1 *sha1)
 	for (unsigned i = 16; i < 80; i++)
 		w[i] = rotate(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
 	for (unsigned i = 0; i < 80; i++) {
-		uint32_t next = rotate(a, 5) + mix(i, b, c, d) + e + w[i];
+		uint32_t next = rotate(a, 5) + sha1_mix(i, b, c, d) + e + w[i];
 
 		e = d;
 		d = c;
@@ -70,7 +70,7 @@ static void add_byte(struct sha1 *sha1, uint8_t byte)
 {
 	sha1->block[sha1->size++ % 64] = byte;
 	if (sha1->size % 64 == 0)
-		add_block(sha1);
+		add_sha1_block(sha1);
 }
 
 static void add_unit(struct sha1 *sha1, uint32_t unit)
@@ -79,7 +79,7 @@ static void add_unit(struct sha1 *sha1, uint32_t unit)
 	add_byte(sha1, (uint8_t)unit);
 }
 
-static void finish(struct sha1 *sha1, uint8_t digest[16])
+static void finish_digest(struct sha1 *sha1, uint8_t digest[16])
 {
 	uint64_t bits = 8 * sha1->size;
 
@@ -117,7 +117,7 @@ int ptl_guid_from_name(const char *name, struct ptl_guid *guid)
 			add_unit(&sha1, 0xdc00 + (character & 0x3ff));
 		}
 	}
-	finish(&sha1, guid->bytes);
+	finish_digest(&sha1, guid->bytes);
 	guid->bytes[7] = (guid->bytes[7] & 0x0f) | 0x50;
 	return 0;
 }

@@ -99,7 +99,7 @@ static const struct range none[] = {
 	{0x1e2ec, 0x1e2ef}, {0x1e8d0, 0x1e8d6}, {0x1e944, 0x1e94a}, {0xe0001, 0xe01ef},
 };
 
-static int compare(const void *key, const void *member)
+static int compare_range(const void *key, const void *member)
 {
 	const uint32_t character = *(const uint32_t *)key;
 	const struct range *range = member;
@@ -113,7 +113,7 @@ unsigned common_utf8_width(uint32_t character)
 {
 	if (character < none[0].first)
 		return 1;
-	if (bsearch(&character, none, sizeof(none) / sizeof(none[0]), sizeof(none[0]), compare))
+	if (bsearch(&character, none, sizeof(none) / sizeof(none[0]), sizeof(none[0]), compare_range))
 		return 0;
-	return bsearch(&character, wide, sizeof(wide) / sizeof(wide[0]), sizeof(wide[0]), compare) ? 2 : 1;
+	return bsearch(&character, wide, sizeof(wide) / sizeof(wide[0]), sizeof(wide[0]), compare_range) ? 2 : 1;
 }

@@ -45,7 +45,7 @@ static char *plain_path(const char *path)
 	return plain;
 }
 
-static bool is_wanted(const struct dump_coverage *coverage, const char *path)
+static bool is_wanted_path(const struct dump_coverage *coverage, const char *path)
 {
 	bool wanted = !coverage->sources || !coverage->sources->count;
 
@@ -72,7 +72,7 @@ int dump_coverage_file(struct dump_coverage *coverage, const char *path, uint32_
 	if (same) {
 		*file = (uint32_t)*same;
 		free(plain);
-	} else if (!is_wanted(coverage, plain)) {
+	} else if (!is_wanted_path(coverage, plain)) {
 		free(plain);
 	} else {
 		*file = (uint32_t)coverage->file_count++;
@@ -174,7 +174,7 @@ int dump_coverage_leave_out(struct dump_coverage *coverage, const char *image, u
 
 /* ---- order --------------------------------------------------------------------------------------- */
 
-static int compare(uint64_t a, uint64_t b)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;
 }
@@ -188,26 +188,26 @@ static int by_path(const void *a, const void *b, void *files)
 static int by_line(const void *a_, const void *b_)
 {
 	const struct dump_covered_line *a = a_, *b = b_;
-	const int order = compare(a->file, b->file);
+	const int order = compare_numbers(a->file, b->file);
 
-	return order ? order : compare(a->line, b->line);
+	return order ? order : compare_numbers(a->line, b->line);
 }
 
 static int by_branch(const void *a_, const void *b_)
 {
 	const struct dump_covered_branch *a = a_, *b = b_;
-	int order = compare(a->file, b->file);
+	int order = compare_numbers(a->file, b->file);
 
-	order = order ? order : compare(a->line, b->line);
-	return order ? order : compare(a->number, b->number);
+	order = order ? order : compare_numbers(a->line, b->line);
+	return order ? order : compare_numbers(a->number, b->number);
 }
 
 static int by_function(const void *a_, const void *b_)
 {
 	const struct dump_covered_function *a = a_, *b = b_;
-	int order = compare(a->file, b->file);
+	int order = compare_numbers(a->file, b->file);
 
-	order = order ? order : compare(a->line, b->line);
+	order = order ? order : compare_numbers(a->line, b->line);
 	return order ? order : strcmp(a->name, b->name);
 }
 

@@ -50,12 +50,12 @@ struct run {
 	struct flow_code *code;
 	struct flow_segment_list list;
 	struct worker *workers;
-	struct outcome **outcomes; /* indexed by segment; set between `work` and `finish` */
+	struct outcome **outcomes; /* indexed by segment; set between `verify_segment` and `finish_job` */
 	struct dump_verify *verify;
 	uint64_t done;
 };
 
-static int add(struct record *record, unsigned list, const struct dump_verify_item *item)
+static int add_item(struct record *record, unsigned list, const struct dump_verify_item *item)
 {
 	if (COMMON_VECTOR_RESERVE(record->items[list], record->capacity[list], record->count[list] + 1,
 				  "flow of a segment"))
@@ -96,7 +96,7 @@ static bool has_unknown(const struct flow_block *block)
 	return false;
 }
 
-static int add_block(struct record *record, const struct flow_block *block)
+static int add_verified_block(struct record *record, const struct flow_block *block)
 {
 	struct dump_verify_item item = {
 		.kind = block->branch,
@@ -110,7 +110,7 @@ static int add_block(struct record *record, const struct flow_block *block)
 	memcpy(item.code, block->code + (block->last_ip - block->ip), item.code_size);
 	if (record->unknown == SIZE_MAX && has_unknown(block))
 		record->unknown = record->count[0];
-	return add(record, 0, &item);
+	return add_item(record, 0, &item);
 }
 
 /*
@@ -143,7 +143,7 @@ static int add_event(struct record *record, const struct flow_event *event)
 	/* libipt 2.1 loses event trace data, and an execution mode at which packets stop (flow/libipt/newer.c). */
 	if (event->kind == FLOW_EVENT_DATA || (event->kind == FLOW_EXEC_MODE && !(event->flags & FLOW_EVENT_HAS_TO)))
 		return 0;
-	status = add(record, flow_event_splits(event->kind) ? 0 : 1, &item);
+	status = add_item(record, flow_event_splits(event->kind) ? 0 : 1, &item);
 
 	if (status || event->kind != FLOW_GAP || event->cause == FLOW_GAP_OVERFLOW)
 		return status;
@@ -155,13 +155,13 @@ static int add_event(struct record *record, const struct flow_event *event)
 	return status;
 }
 
-static int take(void *context, const struct flow_batch *batch)
+static int take_batch(void *context, const struct flow_batch *batch)
 {
 	struct flow_batch_cursor cursor = flow_batch_walk(batch);
 	int status = 0;
 
 	while (!status && flow_batch_next(&cursor))
-		status = cursor.block ? add_block(context, cursor.block) : add_event(context, cursor.event);
+		status = cursor.block ? add_verified_block(context, cursor.block) : add_event(context, cursor.event);
 	return status;
 }
 
@@ -243,11 +243,11 @@ static void show_side(const struct record *record, unsigned list, size_t at, str
 		memcpy(side->items, record->items[list] + first, side->count * sizeof(side->items[0]));
 }
 
-static int decode(struct run *run, struct worker *worker, const struct flow_segment *segment)
+static int decode_segment(struct run *run, struct worker *worker, const struct flow_segment *segment)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		struct flow_source *source = &worker->sources[i];
-		const struct flow_sink sink = {.take = take, .context = &worker->records[i]};
+		const struct flow_sink sink = {.take = take_batch, .context = &worker->records[i]};
 		int status = 0;
 
 		worker->records[i].count[0] = worker->records[i].count[1] = 0;
@@ -279,7 +279,7 @@ static int find_packets(struct run *run, struct worker *worker, const struct flo
 
 		part.size = low + (high - low) / 2;
 		part.has_next = part.ends_disabled = false;
-		status = decode(run, worker, &part);
+		status = decode_segment(run, worker, &part);
 		if (status < 0)
 			return status;
 		if (first_difference(worker->records, 0) == SIZE_MAX &&
@@ -301,7 +301,7 @@ static void count_missing(const struct record records[2], struct outcome *outcom
 	outcome->missing_bytes = better->missing_bytes;
 }
 
-static void count(const struct record records[2], struct outcome *outcome)
+static void count_outcome(const struct record records[2], struct outcome *outcome)
 {
 	const struct record *record = &records[0];
 	size_t end = record->comparable[0] < record->count[0] ? record->comparable[0] : record->count[0];
@@ -316,7 +316,7 @@ static void count(const struct record records[2], struct outcome *outcome)
 	outcome->events += record->count[1];
 }
 
-static int work(void *context, unsigned index, size_t job)
+static int verify_segment(void *context, unsigned index, size_t job)
 {
 	struct run *run = context;
 	struct worker *worker = &run->workers[index];
@@ -327,10 +327,10 @@ static int work(void *context, unsigned index, size_t job)
 	if (!outcome)
 		return common_fail_memory("comparison", sizeof(*outcome));
 	run->outcomes[job] = outcome;
-	status = decode(run, worker, segment);
+	status = decode_segment(run, worker, segment);
 	if (status < 0)
 		return status;
-	count(worker->records, outcome);
+	count_outcome(worker->records, outcome);
 	count_missing(worker->records, outcome);
 	for (unsigned list = 0; list < 2 && !outcome->differs; list++) {
 		size_t at = first_difference(worker->records, list);
@@ -345,7 +345,7 @@ static int work(void *context, unsigned index, size_t job)
 	return 0;
 }
 
-static int finish(void *context, size_t job)
+static int finish_job(void *context, size_t job)
 {
 	struct run *run = context;
 	struct outcome *outcome = run->outcomes[job];
@@ -406,8 +406,8 @@ int dump_verify_run(struct ptl_trace *trace, const struct flow_timeline *timelin
 			.count = run.list.count,
 			.threads = threads,
 			.context = &run,
-			.work = work,
-			.finish = finish,
+			.work = verify_segment,
+			.finish = finish_job,
 		};
 
 		run.workers = calloc(threads, sizeof(*run.workers));

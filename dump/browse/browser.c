@@ -289,7 +289,7 @@ static void show_help(void)
 
 /* ---- search -------------------------------------------------------------------------------------- */
 
-static void search(struct dump_browser *browser, bool back)
+static void browser_search(struct dump_browser *browser, bool back)
 {
 	const struct dump_browse_view *view = view_of(browser);
 	struct dump_browse_position *position = &browser->positions[browser->view];
@@ -428,11 +428,11 @@ static int take_key(struct dump_browser *browser, int key)
 		return 0;
 	case '/':
 		if (ask(browser))
-			search(browser, false);
+			browser_search(browser, false);
 		return 0;
 	case 'n':
 	case 'N':
-		search(browser, key == 'N');
+		browser_search(browser, key == 'N');
 		return 0;
 	case '?':
 		show_help();

@@ -37,7 +37,7 @@ static size_t thread_of(dump_browse_row row)
 	return (size_t)(row >> INDEX_BITS);
 }
 
-static size_t number_of(dump_browse_row row)
+static size_t call_number_of(dump_browse_row row)
 {
 	return (size_t)(row & INDEX_MASK);
 }
@@ -54,12 +54,12 @@ static size_t first_record(const struct dump_browse_thread *thread)
 
 static bool is_record(const struct dump_browse_thread *thread, dump_browse_row row)
 {
-	return number_of(row) >= first_record(thread);
+	return call_number_of(row) >= first_record(thread);
 }
 
 static size_t record_of(const struct dump_browse_thread *thread, dump_browse_row row)
 {
-	return number_of(row) - first_record(thread);
+	return call_number_of(row) - first_record(thread);
 }
 
 static bool is_open(const struct dump_browse_calls *calls, dump_browse_row row)
@@ -200,7 +200,7 @@ bool dump_browse_calls_first(const struct dump_browse_calls *calls, dump_browse_
 static bool has_children(const struct dump_browse_thread *thread, dump_browse_row row)
 {
 	if (!is_record(thread, row))
-		return number_of(row) + 1 < row_count(thread);
+		return call_number_of(row) + 1 < row_count(thread);
 	return end_of(thread, record_of(thread, row)) > record_of(thread, row) + 1;
 }
 
@@ -208,11 +208,11 @@ bool dump_browse_calls_next(const struct dump_browse_calls *calls, dump_browse_r
 {
 	const size_t number = thread_of(*row);
 	const struct dump_browse_thread *thread = &calls->threads[number];
-	size_t next = number_of(*row) + 1;
+	size_t next = call_number_of(*row) + 1;
 
 	if (is_record(thread, *row) && !is_open(calls, *row))
 		next = end_of(thread, record_of(thread, *row)) + first_record(thread);
-	else if (!number_of(*row) && !is_open(calls, *row))
+	else if (!call_number_of(*row) && !is_open(calls, *row))
 		next = row_count(thread);
 	if (next < row_count(thread)) {
 		*row = row_of(number, next);
@@ -262,7 +262,7 @@ bool dump_browse_calls_previous(struct dump_browse_calls *calls, dump_browse_row
 	size_t before;
 	uint64_t parent;
 
-	if (!number_of(*row)) {
+	if (!call_number_of(*row)) {
 		if (!number)
 			return false;
 		*row = last_of_thread(calls, number - 1);
@@ -287,7 +287,7 @@ bool dump_browse_calls_parent(struct dump_browse_calls *calls, dump_browse_row *
 	size_t before;
 	uint64_t parent;
 
-	if (!number_of(*row))
+	if (!call_number_of(*row))
 		return false;
 	if (!is_record(thread, *row)) {
 		--*row;
@@ -302,7 +302,7 @@ void dump_browse_calls_place(const struct dump_browse_calls *calls, dump_browse_
 			     struct dump_browse_place *place)
 {
 	const struct dump_browse_thread *thread = &calls->threads[thread_of(row)];
-	const size_t number = number_of(row);
+	const size_t number = call_number_of(row);
 
 	*place = (struct dump_browse_place){
 		.thread = thread, .has_children = has_children(thread, row), .open = is_open(calls, row)};
@@ -336,7 +336,8 @@ void dump_browse_calls_open(struct dump_browse_calls *calls, dump_browse_row row
 {
 	const struct dump_browse_thread *thread = &calls->threads[thread_of(row)];
 
-	for (unsigned i = 0; i < CHAIN_MAX && number_of(row) < row_count(thread) && has_children(thread, row); i++) {
+	for (unsigned i = 0; i < CHAIN_MAX && call_number_of(row) < row_count(thread) && has_children(thread, row);
+	     i++) {
 		/* Without memory, the row stays closed. */
 		(void)common_hash_map_put(&calls->open, row, 1);
 		if (!only_child(thread, row, &row))
@@ -399,7 +400,7 @@ static const struct dump_call_record *record_at(const struct dump_browse_thread 
 bool dump_browse_calls_search(struct dump_browse_calls *calls, dump_browse_row *row, bool back,
 			      bool (*matches)(void *context, const struct dump_call_record *record), void *context)
 {
-	size_t number = thread_of(*row), at = number_of(*row);
+	size_t number = thread_of(*row), at = call_number_of(*row);
 
 	for (;;) {
 		const struct dump_browse_thread *thread = &calls->threads[number];

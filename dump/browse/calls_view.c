@@ -19,7 +19,7 @@ static bool first(struct dump_browser *browser, uint64_t *row)
 	return dump_browse_calls_first(&browser->calls, row);
 }
 
-static bool next(struct dump_browser *browser, uint64_t *row)
+static bool calls_view_next(struct dump_browser *browser, uint64_t *row)
 {
 	return dump_browse_calls_next(&browser->calls, row);
 }
@@ -145,7 +145,7 @@ static bool is_found(void *context, const struct dump_call_record *record)
 	return found->known[at] == 2;
 }
 
-static bool search(struct dump_browser *browser, bool back, uint64_t *row)
+static bool calls_view_search(struct dump_browser *browser, bool back, uint64_t *row)
 {
 	struct found found = {.browser = browser, .count = dump_functions_count(browser->calls_session.functions) + 1};
 	bool is;
@@ -285,7 +285,7 @@ static void show_call(struct dump_browser *browser, struct wanted *wanted)
 }
 
 /* Measures the calls of one function. */
-static int measure(struct dump_browser *browser, uint32_t function, bool timed, struct dump_latency *latency)
+static int measure_calls(struct dump_browser *browser, uint32_t function, bool timed, struct dump_latency *latency)
 {
 	struct dump_call_observer observer = dump_latency_observer;
 	int status;
@@ -314,12 +314,12 @@ int dump_browse_go_to_slowest(struct dump_browser *browser, uint32_t function)
 	int status = dump_browse_open(browser, DUMP_BROWSE_CALLS);
 
 	if (status == 0)
-		status = measure(browser, function, wanted.timed, &latency);
+		status = measure_calls(browser, function, wanted.timed, &latency);
 	if (status == 0 && !latency.slowest_count && wanted.timed) {
 		dump_latency_free(&latency);
 		latency = (struct dump_latency){0};
 		wanted.timed = false;
-		status = measure(browser, function, false, &latency);
+		status = measure_calls(browser, function, false, &latency);
 	}
 	if (status == 0 && latency.slowest_count) {
 		wanted.call = &latency.slowest[0];
@@ -372,11 +372,11 @@ const struct dump_browse_view dump_browse_calls_view = {
 	.keys = "arrows open and close   h costliest   r report   t threads",
 	.read = read_calls,
 	.first = first,
-	.next = next,
+	.next = calls_view_next,
 	.previous = previous,
 	.columns = columns,
 	.row = show_row,
 	.function = function_of,
-	.search = search,
+	.search = calls_view_search,
 	.key = key,
 };

@@ -16,7 +16,7 @@ static bool first(struct dump_browser *browser, uint64_t *row)
 	return browser->report.count;
 }
 
-static bool next(struct dump_browser *browser, uint64_t *row)
+static bool report_view_next(struct dump_browser *browser, uint64_t *row)
 {
 	return dump_browse_next_number(browser->report.count, row);
 }
@@ -99,9 +99,9 @@ static uint32_t function_of(struct dump_browser *browser, uint64_t row)
 	return row < browser->report.count ? browser->report.rows[row].function : DUMP_NO_FUNCTION;
 }
 
-static bool search(struct dump_browser *browser, bool back, uint64_t *row)
+static bool report_view_search(struct dump_browser *browser, bool back, uint64_t *row)
 {
-	while (back ? previous(browser, row) : next(browser, row))
+	while (back ? previous(browser, row) : report_view_next(browser, row))
 		if (dump_browse_finds(browser, browser->report.rows[*row].function))
 			return true;
 	return false;
@@ -144,11 +144,11 @@ const struct dump_browse_view dump_browse_report_view = {
 	.keys = "Enter slowest call   o order   c calls   t threads",
 	.read = read_report,
 	.first = first,
-	.next = next,
+	.next = report_view_next,
 	.previous = previous,
 	.columns = columns,
 	.row = show_row,
 	.function = function_of,
-	.search = search,
+	.search = report_view_search,
 	.key = key,
 };

@@ -18,7 +18,7 @@ static bool add_choice(struct dump_browser *browser, uint32_t process, uint32_t 
 	return true;
 }
 
-static bool is_wanted(const struct dump_browser *browser, const struct flow_timeline_process *process)
+static bool is_wanted_process(const struct dump_browser *browser, const struct flow_timeline_process *process)
 {
 	return common_id_set_has(&browser->pids, process->pid);
 }
@@ -35,7 +35,7 @@ static void make_choices(struct dump_browser *browser)
 	for (size_t i = 0; room && i < count; i++) {
 		const struct flow_timeline_process *process = flow_timeline_process(timeline, i);
 
-		if (!is_wanted(browser, process))
+		if (!is_wanted_process(browser, process))
 			continue;
 		room = add_choice(browser, (uint32_t)i, FLOW_NONE);
 		for (size_t k = 0; room && process->thread_count > 1 && k < process->thread_count; k++)
@@ -51,7 +51,7 @@ static bool first(struct dump_browser *browser, uint64_t *row)
 	return browser->choice_count;
 }
 
-static bool next(struct dump_browser *browser, uint64_t *row)
+static bool threads_view_next(struct dump_browser *browser, uint64_t *row)
 {
 	return dump_browse_next_number(browser->choice_count, row);
 }
@@ -107,7 +107,7 @@ static uint32_t function_of(struct dump_browser *browser, uint64_t row)
 }
 
 /* The threads view has no functions to search. */
-static bool search(struct dump_browser *browser, bool back, uint64_t *row)
+static bool threads_view_search(struct dump_browser *browser, bool back, uint64_t *row)
 {
 	(void)browser;
 	(void)back;
@@ -126,11 +126,11 @@ const struct dump_browse_view dump_browse_threads_view = {
 	.name = "processes and threads",
 	.keys = "Enter calls   r report",
 	.first = first,
-	.next = next,
+	.next = threads_view_next,
 	.previous = previous,
 	.columns = columns,
 	.row = show_row,
 	.function = function_of,
-	.search = search,
+	.search = threads_view_search,
 	.key = key,
 };

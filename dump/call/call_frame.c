@@ -136,7 +136,7 @@ void dump_fold_count_unwound(struct dump_stack *stack)
  * Fills a new frame, except members that depend on the call. Assigns each member: gcc clears a whole structure by a
  * string instruction, which takes longer than all other work of a call.
  */
-static inline void fill(struct dump_frame *frame, struct dump_call_thread *thread)
+static inline void fill_frame(struct dump_frame *frame, struct dump_call_thread *thread)
 {
 	frame->start = thread->time;
 	frame->time = thread->stack->time;
@@ -168,7 +168,7 @@ int dump_fold_push(const struct dump_fold *fold, uint32_t function, uint64_t ret
 	frame = dump_fold_room(thread);
 	if (!frame)
 		return PTL_NO_MEMORY;
-	fill(frame, thread);
+	fill_frame(frame, thread);
 	frame->return_address = return_address;
 	frame->entry = fold->transfer->to;
 	frame->function = function;
@@ -196,7 +196,7 @@ void dump_fold_pass_leaf(struct dump_call_thread *thread, uint64_t instructions)
 }
 
 /* Replaces the start values of clocks in an ending frame by differences. */
-static void complete(const struct dump_call_thread *thread, struct dump_frame *frame)
+static void complete_frame(const struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	const struct dump_stack *stack = thread->stack;
 
@@ -216,7 +216,7 @@ int dump_fold_pop(const struct dump_fold *fold, unsigned flags)
 	int status;
 
 	frame->flags |= flags;
-	complete(thread, frame);
+	complete_frame(thread, frame);
 	status = fold->observer->leave(fold->observer->context, thread, frame);
 	if (stack->count > 1) {
 		frame[-1].child_time += frame->time;

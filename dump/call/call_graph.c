@@ -71,7 +71,7 @@ static struct taken taken_by(const struct dump_frame *frame)
 	};
 }
 
-static void add(struct dump_graph_node *node, const struct taken *taken, bool outermost)
+static void add_taken(struct dump_graph_node *node, const struct taken *taken, bool outermost)
 {
 	node->calls += taken->calls;
 	node->self_time += taken->self_time;
@@ -161,7 +161,7 @@ static void take_back(struct dump_graph *graph, uint32_t stack)
 	common_hash_map_remove(&graph->of_stack, stack);
 }
 
-static int begin(void *context, struct dump_call_thread *thread)
+static int graph_begin_thread(void *context, struct dump_call_thread *thread)
 {
 	(void)thread;
 	forget_spans(context);
@@ -178,7 +178,7 @@ static int begin(void *context, struct dump_call_thread *thread)
 #define INSIDE ((uint64_t)1 << 33)
 
 /* Derives a call's state from its caller's state. */
-static int place(struct dump_graph *graph, uint64_t caller, uint32_t function, uint64_t *own)
+static int place_call(struct dump_graph *graph, uint64_t caller, uint32_t function, uint64_t *own)
 {
 	const uint32_t above = (uint32_t)caller;
 	const int target = dump_matches(&graph->matches, function);
@@ -202,14 +202,14 @@ static int place(struct dump_graph *graph, uint64_t caller, uint32_t function, u
 	return status;
 }
 
-static int enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int graph_enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
-	return place(context, dump_frame_depth(thread, frame) ? frame[-1].user : 0, frame->function, &frame->user);
+	return place_call(context, dump_frame_depth(thread, frame) ? frame[-1].user : 0, frame->function, &frame->user);
 }
 
-static int below(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int graph_below(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
-	const int status = enter(context, thread, frame);
+	const int status = graph_enter(context, thread, frame);
 
 	if (status == 0 && frame->user & TARGET)
 		take_back(context, thread->stack->number);
@@ -224,7 +224,7 @@ static int add_caller(struct dump_graph *graph, const struct dump_call_thread *t
 
 	if (status < 0)
 		return status;
-	add(&graph->callers.nodes[*node], taken, outermost);
+	add_taken(&graph->callers.nodes[*node], taken, outermost);
 	return outermost ? note_outermost(graph, thread, *node, taken->time, taken->instructions) : 0;
 }
 
@@ -249,7 +249,7 @@ static int add_target(struct dump_graph *graph, const struct dump_call_thread *t
 	/* A recursive call counts in the callees' tree too. */
 	if ((uint32_t)own != 1)
 		graph->callees.nodes[0].calls += taken->calls;
-	add(&graph->callers.nodes[0], taken, outermost);
+	add_taken(&graph->callers.nodes[0], taken, outermost);
 	if (outermost)
 		status = note_outermost(graph, thread, 0, taken->time, taken->instructions);
 	/* The root of the callees' tree has this total already, but its span needs the total too. */
@@ -258,7 +258,7 @@ static int add_target(struct dump_graph *graph, const struct dump_call_thread *t
 	return status;
 }
 
-static int leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int graph_leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_graph *graph = context;
 	const struct dump_frame *caller = dump_frame_depth(thread, frame) ? frame - 1 : NULL;
@@ -270,7 +270,7 @@ static int leave(void *context, struct dump_call_thread *thread, struct dump_fra
 		return 0;
 	taken = taken_by(frame);
 	if ((uint32_t)frame->user)
-		add(&graph->callees.nodes[(uint32_t)frame->user - 1], &taken, true);
+		add_taken(&graph->callees.nodes[(uint32_t)frame->user - 1], &taken, true);
 	if (!(frame->user & TARGET))
 		return 0;
 	graph->timed |= frame->start != 0;
@@ -295,7 +295,7 @@ static int add_path(struct dump_graph *graph, const struct dump_call_thread *thr
 	int status = 0;
 
 	if ((uint32_t)path->own)
-		add(&graph->callees.nodes[(uint32_t)path->own - 1], &path->taken, true);
+		add_taken(&graph->callees.nodes[(uint32_t)path->own - 1], &path->taken, true);
 	/* A stub that only led to another function was no call. */
 	if (!(path->own & TARGET) || !(path->taken.calls | path->taken.instructions | path->taken.time))
 		return 0;
@@ -316,7 +316,7 @@ static int take_piece(void *context, struct dump_call_thread *thread, struct dum
 	if (status == 0)
 		paths[0].own = top ? top->user : 0;
 	for (size_t i = 1; status == 0 && i < count; i++)
-		status = place(graph, paths[nodes[i].parent].own, nodes[i].function, &paths[i].own);
+		status = place_call(graph, paths[nodes[i].parent].own, nodes[i].function, &paths[i].own);
 	for (size_t i = count; status == 0 && i-- > 1;) {
 		struct taken *taken = &paths[i].taken, *above = &paths[nodes[i].parent].taken;
 
@@ -334,13 +334,13 @@ static int take_piece(void *context, struct dump_call_thread *thread, struct dum
 }
 
 const struct dump_call_observer dump_graph_observer = {
-	.begin = begin,
-	.exec = begin,
-	.enter = enter,
+	.begin = graph_begin_thread,
+	.exec = graph_begin_thread,
+	.enter = graph_enter,
 	.piece = take_piece,
-	.rename = enter,
-	.leave = leave,
-	.below = below,
+	.rename = graph_enter,
+	.leave = graph_leave,
+	.below = graph_below,
 };
 
 void dump_graph_free(struct dump_graph *graph)
@@ -393,7 +393,8 @@ static int compare_nodes(const void *a_, const void *b_, void *context)
 }
 
 /* Lists nodes depth first; `sorted` groups siblings. Iterative: recursion could overflow for hostile depths. */
-static void walk(const struct dump_graph_tree *tree, const uint32_t *sorted, const uint32_t *firsts, uint32_t *order)
+static void list_nodes(const struct dump_graph_tree *tree, const uint32_t *sorted, const uint32_t *firsts,
+		       uint32_t *order)
 {
 	uint32_t *next = order + tree->count; /* by node: index in `sorted` of its next child */
 	size_t count = 0;
@@ -438,7 +439,7 @@ int dump_graph_order(const struct dump_graph *graph, const struct dump_graph_tre
 	for (size_t i = count; i-- > 1;)
 		firsts[tree->nodes[sorted[i]].parent] = (uint32_t)i;
 	if (count)
-		walk(tree, sorted, firsts, order);
+		list_nodes(tree, sorted, firsts, order);
 	free(sorted);
 	*result = order;
 	return 0;

@@ -108,7 +108,7 @@ static void sift_down(struct dump_latency *latency)
 	}
 }
 
-static int keep(struct dump_latency *latency, const struct dump_latency_call *call)
+static int keep_call(struct dump_latency *latency, const struct dump_latency_call *call)
 {
 	struct dump_latency_call *heap;
 	size_t at = latency->slowest_count;
@@ -242,7 +242,7 @@ static int pass_on(struct dump_latency *latency, const struct dump_call_thread *
 	return count_within(latency, thread, frame, &parts);
 }
 
-static int enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int latency_enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	(void)context;
 	(void)thread;
@@ -250,7 +250,7 @@ static int enter(void *context, struct dump_call_thread *thread, struct dump_fra
 	return 0;
 }
 
-static int leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int latency_leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_latency *latency = context;
 	const int target = dump_matches(&latency->matches, frame->function);
@@ -287,12 +287,12 @@ static int leave(void *context, struct dump_call_thread *thread, struct dump_fra
 		status = dump_spread_add(&latency->spread, call.value);
 	if (status == 0)
 		status = add_caller(latency, call.caller, call.value);
-	return status == 0 ? keep(latency, &call) : status;
+	return status == 0 ? keep_call(latency, &call) : status;
 }
 
 const struct dump_call_observer dump_latency_observer = {
-	.enter = enter,
-	.leave = leave,
+	.enter = latency_enter,
+	.leave = latency_leave,
 };
 
 /* ---- sorting ------------------------------------------------------------------------------------- */

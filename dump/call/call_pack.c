@@ -17,7 +17,7 @@ struct packing {
 	unsigned shift;
 };
 
-static inline void put(struct packing *packing, uint64_t number)
+static inline void put_number(struct packing *packing, uint64_t number)
 {
 	const size_t size = (size_t)(71 - __builtin_clzll(number | 1)) / 8 - !number;
 
@@ -33,25 +33,25 @@ uint8_t *dump_record_pack(uint8_t *at, const struct dump_packed_before *before, 
 {
 	struct packing packing = {.at = at + SIZES};
 
-	put(&packing, record->start - before->start);
-	put(&packing, record->self_time);
-	put(&packing, record->wall - record->self_time);
-	put(&packing, record->self_instructions);
-	put(&packing, record->instructions - record->self_instructions);
-	put(&packing, record->children);
-	put(&packing, record->repeats ^ 1);
-	put(&packing, record->end - index - 1);
-	put(&packing, record->function);
-	put(&packing, common_zigzag((int64_t)record->depth - before->depth));
-	put(&packing, record->flags | (uint64_t)record->kind << 16 | (uint64_t)record->hidden << 24 |
-			      (uint64_t)(record->stack ^ before->stack) << 32);
-	put(&packing, record->kind == DUMP_RECORD_EVENT ? (uint64_t)(uintptr_t)record->lines : 0);
+	put_number(&packing, record->start - before->start);
+	put_number(&packing, record->self_time);
+	put_number(&packing, record->wall - record->self_time);
+	put_number(&packing, record->self_instructions);
+	put_number(&packing, record->instructions - record->self_instructions);
+	put_number(&packing, record->children);
+	put_number(&packing, record->repeats ^ 1);
+	put_number(&packing, record->end - index - 1);
+	put_number(&packing, record->function);
+	put_number(&packing, common_zigzag((int64_t)record->depth - before->depth));
+	put_number(&packing, record->flags | (uint64_t)record->kind << 16 | (uint64_t)record->hidden << 24 |
+				     (uint64_t)(record->stack ^ before->stack) << 32);
+	put_number(&packing, record->kind == DUMP_RECORD_EVENT ? (uint64_t)(uintptr_t)record->lines : 0);
 	common_store32(at, (uint32_t)packing.sizes);
 	common_store16(at + 4, (uint16_t)(packing.sizes >> 32));
 	return packing.at;
 }
 
-static inline uint64_t take(const uint8_t **at, uint64_t *sizes)
+static inline uint64_t take_packed(const uint8_t **at, uint64_t *sizes)
 {
 	static const uint64_t masks[16] = {
 		0, 0xff, 0xffff, 0xffffff, 0xffffffff, 0xffffffffff, 0xffffffffffff, 0xffffffffffffff, UINT64_MAX};
@@ -69,18 +69,18 @@ const uint8_t *dump_record_unpack(const uint8_t *at, const struct dump_packed_be
 	uint64_t sizes = common_load64(at), flags, lines;
 
 	at += SIZES;
-	record->start = take(&at, &sizes) + before->start;
-	record->self_time = take(&at, &sizes);
-	record->wall = take(&at, &sizes) + record->self_time;
-	record->self_instructions = take(&at, &sizes);
-	record->instructions = take(&at, &sizes) + record->self_instructions;
-	record->children = take(&at, &sizes);
-	record->repeats = take(&at, &sizes) ^ 1;
-	record->end = take(&at, &sizes) + index + 1;
-	record->function = (uint32_t)take(&at, &sizes);
-	record->depth = (int32_t)(before->depth + common_unzigzag(take(&at, &sizes)));
-	flags = take(&at, &sizes);
-	lines = take(&at, &sizes);
+	record->start = take_packed(&at, &sizes) + before->start;
+	record->self_time = take_packed(&at, &sizes);
+	record->wall = take_packed(&at, &sizes) + record->self_time;
+	record->self_instructions = take_packed(&at, &sizes);
+	record->instructions = take_packed(&at, &sizes) + record->self_instructions;
+	record->children = take_packed(&at, &sizes);
+	record->repeats = take_packed(&at, &sizes) ^ 1;
+	record->end = take_packed(&at, &sizes) + index + 1;
+	record->function = (uint32_t)take_packed(&at, &sizes);
+	record->depth = (int32_t)(before->depth + common_unzigzag(take_packed(&at, &sizes)));
+	flags = take_packed(&at, &sizes);
+	lines = take_packed(&at, &sizes);
 	record->flags = (uint16_t)flags;
 	record->kind = (uint8_t)(flags >> 16);
 	record->hidden = flags >> 24 & 1;

@@ -299,7 +299,7 @@ static size_t depth_limit(const struct dump_paths *paths)
 	return paths->max_depth ? paths->max_depth : DEPTH_MAX;
 }
 
-static int enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int path_enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_paths *paths = context;
 	const bool is_call = !(frame->flags & DUMP_CALL_INFERRED);
@@ -398,10 +398,10 @@ static int rename_call(void *context, struct dump_call_thread *thread, struct du
 		paths->thread.nodes[frame->user].calls -= is_call;
 		status = rename_node(paths, (uint32_t)frame->user, frame->function);
 	}
-	return status == 0 ? enter(context, thread, frame) : status;
+	return status == 0 ? path_enter(context, thread, frame) : status;
 }
 
-static int leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int path_leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_paths *paths = context;
 	struct dump_path_node *node = &paths->thread.nodes[(uint32_t)frame->user];
@@ -417,7 +417,7 @@ static int leave(void *context, struct dump_call_thread *thread, struct dump_fra
  * A frame was found below all frames of the stack: the root becomes the frame's node, so the whole subtree lies below
  * the frame. Creates a new root.
  */
-static int below(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int path_below(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_paths *paths = context;
 	uint32_t *place, before, root;
@@ -439,7 +439,7 @@ static int below(void *context, struct dump_call_thread *thread, struct dump_fra
 	return remember_node(&paths->thread, before);
 }
 
-static int lose(void *context, struct dump_call_thread *thread)
+static int path_lose(void *context, struct dump_call_thread *thread)
 {
 	struct dump_paths *paths = context;
 
@@ -448,21 +448,21 @@ static int lose(void *context, struct dump_call_thread *thread)
 	return 0;
 }
 
-static int end(void *context, struct dump_call_thread *thread)
+static int path_end_thread(void *context, struct dump_call_thread *thread)
 {
 	(void)thread;
 	return merge_thread(context);
 }
 
 const struct dump_call_observer dump_paths_observer = {
-	.end = end,
-	.enter = enter,
+	.end = path_end_thread,
+	.enter = path_enter,
 	.piece = take_piece,
 	.rename = rename_call,
-	.leave = leave,
-	.below = below,
-	.exec = end,
-	.gap = lose,
+	.leave = path_leave,
+	.below = path_below,
+	.exec = path_end_thread,
+	.gap = path_lose,
 };
 
 void dump_paths_free(struct dump_paths *paths)

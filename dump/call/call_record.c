@@ -159,7 +159,7 @@ static void choose_active(struct dump_record_list *list, uint8_t *marks)
 	list->active_count = count;
 }
 
-static int keep(struct dump_record_list *list, const struct dump_call_record *record, size_t index)
+static int keep_record(struct dump_record_list *list, const struct dump_call_record *record, size_t index)
 {
 	int status = list->kept_count < list->kept_capacity ? 0 : grow_kept(list);
 
@@ -195,7 +195,7 @@ static int pack_records(struct dump_record_list *list, uint8_t *marks)
 		const struct dump_call_record *record = &list->records[i];
 
 		if (goes_on(record) || marks[i] || (record->kind == DUMP_RECORD_STACK && goes_on(record + 1))) {
-			status = keep(list, record, list->packed + i);
+			status = keep_record(list, record, list->packed + i);
 			if (goes_on(record) && record->last > list->packed)
 				marks[record->last - list->packed] = 1;
 		} else {
@@ -224,7 +224,7 @@ static int pack(struct dump_record_list *list)
  * Makes room for a record by packing or by a larger array. If many records may still change, the array grows beyond
  * AT_ONCE: each packing visits all of these.
  */
-static __attribute__((noinline)) int make_room(struct dump_record_list *list)
+static __attribute__((noinline)) int make_record_room(struct dump_record_list *list)
 {
 	const size_t most = list->active_count > AT_ONCE ? list->active_count : AT_ONCE;
 	const size_t capacity = list->capacity ? 2 * list->capacity : FIRST;
@@ -242,7 +242,7 @@ static __attribute__((noinline)) int make_room(struct dump_record_list *list)
 
 struct dump_call_record *dump_record_list_add(struct dump_record_list *list)
 {
-	if (list->count - list->packed == list->capacity && make_room(list) < 0)
+	if (list->count - list->packed == list->capacity && make_record_room(list) < 0)
 		return NULL;
 	return &list->records[list->count++ - list->packed];
 }
@@ -289,7 +289,7 @@ int dump_record_list_complete(struct dump_record_list *list)
 }
 
 /* Drops pages of the mapped file that were read: they can be read again from the file. */
-static void pass(struct dump_record_reader *reader)
+static void pass_pages(struct dump_record_reader *reader)
 {
 	const uint64_t end = (reader->at - WINDOW) & ~((uint64_t)sysconf(_SC_PAGESIZE) - 1);
 
@@ -317,7 +317,7 @@ const struct dump_call_record *dump_record_next(struct dump_record_reader *reade
 					bytes);
 	reader->before = dump_packed_after(record);
 	if (__builtin_expect(list->map && reader->at >= reader->passed + 2 * WINDOW, 0))
-		pass(reader);
+		pass_pages(reader);
 	return record;
 }
 

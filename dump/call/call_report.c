@@ -92,7 +92,7 @@ static void forget_stacks(struct dump_report *report)
 	report->program++;
 }
 
-static int begin(void *context, struct dump_call_thread *thread)
+static int report_begin_thread(void *context, struct dump_call_thread *thread)
 {
 	struct dump_report *report = context;
 	struct dump_report_row *row;
@@ -170,7 +170,7 @@ static inline void add_self(struct dump_report *report, struct dump_report_row *
 	row->total_instructions += instructions;
 }
 
-static int enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int report_enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_report *report = context;
 	uint32_t row = report->row;
@@ -189,10 +189,10 @@ static int enter(void *context, struct dump_call_thread *thread, struct dump_fra
  * A frame was found below all frames of the stack. The row's calls on this stack so far lie within the frame, so their
  * totals are subtracted.
  */
-static int below(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int report_below(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_report *report = context;
-	const int status = enter(context, thread, frame);
+	const int status = report_enter(context, thread, frame);
 	struct dump_report_row *row = &report->rows[frame->user];
 	struct dump_report_span *span = status == 0 ? span_of(report, thread, (uint32_t)frame->user) : NULL;
 
@@ -222,10 +222,10 @@ static int rename_call(void *context, struct dump_call_thread *thread, struct du
 		return PTL_NO_MEMORY;
 	report->rows[frame->user].calls -= !(frame->flags & DUMP_CALL_INFERRED);
 	span->active--;
-	return enter(context, thread, frame);
+	return report_enter(context, thread, frame);
 }
 
-static int leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int report_leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_report *report = context;
 	struct dump_report_row *row = &report->rows[frame->user];
@@ -373,13 +373,13 @@ struct dump_call_observer dump_report_observer_of(struct dump_report *report)
 }
 
 const struct dump_call_observer dump_report_observer = {
-	.begin = begin,
-	.enter = enter,
+	.begin = report_begin_thread,
+	.enter = report_enter,
 	.leaf = take_leaf,
 	.piece = take_piece,
 	.rename = rename_call,
-	.leave = leave,
-	.below = below,
+	.leave = report_leave,
+	.below = report_below,
 	.exec = begin_program,
 };
 

@@ -9,7 +9,7 @@ enum state { RUNNING, IN_KERNEL, IN_GAP, OUTSIDE };
 /* ---- jumps --------------------------------------------------------------------------------------- */
 
 /* The frame of a stub becomes a frame of the stub's target function. */
-static int resolve(const struct dump_fold *fold, struct dump_frame *frame)
+static int resolve_stub(const struct dump_fold *fold, struct dump_frame *frame)
 {
 	const struct dump_call_observer *observer = fold->observer;
 	uint32_t function;
@@ -94,9 +94,9 @@ static int take_jump(const struct dump_fold *fold)
 	if (!top)
 		return 0;
 	if (top->flags & DUMP_CALL_STUB)
-		return is_end_of_stub(fold) ? resolve(fold, top) : 0;
+		return is_end_of_stub(fold) ? resolve_stub(fold, top) : 0;
 	if (is_nameless_stub(fold, top))
-		return resolve(fold, top);
+		return resolve_stub(fold, top);
 	if (top->flags & DUMP_CALL_SWITCH && transfer->flags & DUMP_TRANSFER_INDIRECT) {
 		const size_t own = dump_fold_find_return(fold->thread, transfer->to);
 
@@ -372,7 +372,7 @@ static int resume_from_outside(const struct dump_fold *fold)
 	return status == 0 ? dump_fold_push(fold, function, 0, DUMP_CALL_INFERRED) : status;
 }
 
-static int begin(const struct dump_fold *fold)
+static int begin_thread(const struct dump_fold *fold)
 {
 	struct dump_call_thread *thread = fold->thread;
 	uint32_t function;
@@ -387,7 +387,7 @@ static int begin(const struct dump_fold *fold)
 }
 
 /* The flow resumes after a gap: in the same call, in a caller, or in a new call. */
-static int go_on(const struct dump_fold *fold)
+static int resume_after_gap(const struct dump_fold *fold)
 {
 	struct dump_call_thread *thread = fold->thread;
 	const uint32_t covers = fold->transfer->function;
@@ -415,16 +415,16 @@ static int take_resume(const struct dump_fold *fold)
 	thread->state = RUNNING;
 	thread->kernel_pause = false;
 	if (!dump_fold_top(thread))
-		return begin(fold);
+		return begin_thread(fold);
 	if (thread->lost)
-		return go_on(fold);
+		return resume_after_gap(fold);
 	return kernel ? resume_from_kernel(fold) : resume_from_outside(fold);
 }
 
 static int take_go_on(const struct dump_fold *fold)
 {
 	fold->thread->state = RUNNING;
-	return dump_fold_top(fold->thread) ? go_on(fold) : begin(fold);
+	return dump_fold_top(fold->thread) ? resume_after_gap(fold) : begin_thread(fold);
 }
 
 static void take_pause(const struct dump_fold *fold)
@@ -486,7 +486,7 @@ void dump_calls_off(struct dump_call_thread *thread, uint64_t time)
 	thread->time = time;
 }
 
-static int take_other(const struct dump_fold *fold)
+static int take_other_transfer(const struct dump_fold *fold)
 {
 	const struct dump_transfer *transfer = fold->transfer;
 	struct dump_call_thread *thread = fold->thread;
@@ -568,7 +568,7 @@ static int take_transfer(const struct dump_fold *fold)
 		return dump_fold_push(fold, transfer->function, transfer->address, dump_fold_call_flags(fold));
 	if (transfer->kind == DUMP_TRANSFER_RETURN)
 		return take_return(fold);
-	return transfer->kind == DUMP_TRANSFER_LEAF ? take_leaf(fold) : take_other(fold);
+	return transfer->kind == DUMP_TRANSFER_LEAF ? take_leaf(fold) : take_other_transfer(fold);
 }
 
 int dump_calls_take(const struct dump_call_fold *calls, struct dump_call_thread *thread,

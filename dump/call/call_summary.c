@@ -222,7 +222,7 @@ int dump_summary_tick(struct dump_summary *summary, uint64_t time)
 	return dump_summary_add_time(summary, summary->call, time);
 }
 
-static int pass(struct dump_summary *summary, const struct dump_transfer *transfer)
+static int pass_transfer(struct dump_summary *summary, const struct dump_transfer *transfer)
 {
 	return dump_summary_pass(summary, transfer->instructions, transfer->time);
 }
@@ -234,7 +234,7 @@ static void note_room(struct dump_summary *summary, uint32_t depth)
 }
 
 /* Finds or adds the call equal to `like`. */
-static int number_of(struct dump_summary *summary, const struct dump_summary_call *like, uint32_t *number)
+static int call_number_of(struct dump_summary *summary, const struct dump_summary_call *like, uint32_t *number)
 {
 	const int status = dump_summary_tree_call(summary->tree, like, number);
 
@@ -242,7 +242,7 @@ static int number_of(struct dump_summary *summary, const struct dump_summary_cal
 	return status;
 }
 
-/* As number_of, for a piece with a stack of calls. */
+/* As call_number_of, for a piece with a stack of calls. */
 static int enter_by_function(struct dump_summary *summary, const struct dump_summary_call *like)
 {
 	const int status = dump_totals_reserve(summary->totals, like->function);
@@ -263,7 +263,7 @@ static int change_top(struct dump_summary *summary, const struct dump_summary_ca
 		summary->call--;
 		return enter_by_function(summary, like);
 	}
-	status = number_of(summary, like, &number);
+	status = call_number_of(summary, like, &number);
 	if (status < 0)
 		return status;
 	dump_summary_add(summary, summary->call, 0, -1);
@@ -309,7 +309,7 @@ int dump_summary_push(struct dump_summary *summary, uint32_t function, uint64_t 
 		summary->clock = summary->instructions;
 		return enter_by_function(summary, &like);
 	}
-	status = number_of(summary, &like, &number);
+	status = call_number_of(summary, &like, &number);
 	if (status < 0)
 		return status;
 	dump_summary_add(summary, number, 0, 1);
@@ -347,7 +347,7 @@ static int take_call(struct dump_summary *summary, const struct dump_transfer *t
 
 	if (!dump_summary_is_plain(transfer) || dump_summary_is_stub(dump_summary_top(summary)))
 		return 0;
-	status = pass(summary, transfer);
+	status = pass_transfer(summary, transfer);
 	if (status == 0)
 		status = push(summary, transfer, transfer->address, 0);
 	return status < 0 ? status : 1;
@@ -360,7 +360,7 @@ static int take_return(struct dump_summary *summary, const struct dump_transfer 
 
 	if (!top || !transfer->to || top->return_address != transfer->to || transfer->flags & DUMP_TRANSFER_OUTSIDE)
 		return 0;
-	status = pass(summary, transfer);
+	status = pass_transfer(summary, transfer);
 	if (status == 0)
 		dump_summary_pop(summary);
 	return status < 0 ? status : 1;
@@ -379,7 +379,7 @@ static int take_leaf(struct dump_summary *summary, const struct dump_transfer *t
  * Renames the innermost call, a stub, to its target function. Returns 1, or 0 if the stub has led to another function
  * before.
  */
-static int resolve(struct dump_summary *summary, const struct dump_transfer *transfer)
+static int resolve_stub(struct dump_summary *summary, const struct dump_transfer *transfer)
 {
 	struct dump_summary_call *top = &summary->tree->calls[summary->call];
 	const struct dump_summary_call like = {
@@ -397,14 +397,14 @@ static int resolve(struct dump_summary *summary, const struct dump_transfer *tra
 	top->renamed = transfer->function + 1;
 	status = change_top(summary, &like);
 	if (status == 0)
-		status = pass(summary, transfer);
+		status = pass_transfer(summary, transfer);
 	return status < 0 ? status : 1;
 }
 
 static int tail_call(struct dump_summary *summary, const struct dump_transfer *transfer)
 {
 	const uint64_t return_address = dump_summary_top(summary)->return_address;
-	int status = pass(summary, transfer);
+	int status = pass_transfer(summary, transfer);
 
 	if (status < 0)
 		return status;
@@ -425,7 +425,7 @@ static int take_jump(struct dump_summary *summary, const struct dump_transfer *t
 		return 0;
 	/* A jump within a function, whose parts may lie apart, changes no stack. */
 	if (!starts && !young && !(transfer->flags & DUMP_TRANSFER_INDIRECT) && !dump_summary_is_stub(top)) {
-		status = pass(summary, transfer);
+		status = pass_transfer(summary, transfer);
 		return status < 0 ? status : 1;
 	}
 	if (!top || transfer->function == DUMP_NO_FUNCTION)
@@ -433,11 +433,11 @@ static int take_jump(struct dump_summary *summary, const struct dump_transfer *t
 	if (dump_summary_is_stub(top)) {
 		if (!starts || stub)
 			return 0;
-		return resolve(summary, transfer);
+		return resolve_stub(summary, transfer);
 	} else if (young && transfer->flags & DUMP_TRANSFER_INDIRECT && transfer->flags & DUMP_TRANSFER_FOREIGN) {
 		if (stub || !starts || summary->instructions != summary->clock)
 			return 0;
-		return resolve(summary, transfer);
+		return resolve_stub(summary, transfer);
 	}
 	if (!starts)
 		return 0;
@@ -460,7 +460,7 @@ int dump_summary_take(struct dump_summary *summary, const struct dump_transfer *
 	case 0:
 		if (dump_summary_is_stub(dump_summary_top(summary)))
 			return 0;
-		status = pass(summary, transfer);
+		status = pass_transfer(summary, transfer);
 		return status < 0 ? status : 1;
 	case DUMP_TRANSFER_CALL:
 		return take_call(summary, transfer);

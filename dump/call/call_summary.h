@@ -83,12 +83,12 @@ struct dump_summary {
 	struct dump_summary_tree *tree; /* owned by the worker */
 	struct dump_totals *totals;     /* owned by the worker; NULL: pieces have paths */
 	/* For a consumer of steps: */
-	struct dump_tracker *tracker;          /* its place is a home of the runs, or home is 0 */
+	struct dump_tracker *tracker;          /* its place is a home of the runs, or home_number is 0 */
 	const struct dump_transfer_runs *runs; /* of the current process */
 	/* for a run that is only partly taken: its first transfer for the fold, and all later transfers */
 	struct dump_transfers *found;
 	/* Handles a step that pieces cannot take (NULL: none), and then the transfers in `found`. */
-	int (*otherwise)(void *owner, const struct flow_step *step, uint32_t *home);
+	int (*otherwise)(void *owner, const struct flow_step *step, uint32_t *home_number);
 	void *owner;
 
 	struct dump_piece *pieces; /* closed pieces, and arrays of closed pieces: */
@@ -125,7 +125,7 @@ void dump_summary_clear(struct dump_summary *summary);
 /* Takes the transfer into the open piece. Returns 1 if taken, 0 if the transfer is for the fold, or PTL_NO_MEMORY. */
 int dump_summary_take(struct dump_summary *summary, const struct dump_transfer *transfer);
 /* Takes a step: see flow_sink. */
-int dump_summary_step(struct dump_summary *summary, const struct flow_step *step, uint32_t *home);
+int dump_summary_step(struct dump_summary *summary, const struct flow_step *step, uint32_t *home_number);
 /* Functions for struct flow_step_states. All steps must have been taken, and none of their transfers may be left. */
 uint32_t dump_summary_state(struct dump_summary *summary, const struct flow_step *passed, uint32_t *effect);
 uint32_t dump_summary_go(struct dump_summary *summary, uint32_t state);

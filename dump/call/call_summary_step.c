@@ -16,7 +16,7 @@ static __attribute__((noinline)) int jump(struct dump_summary *summary, const st
 {
 	struct dump_tracker *tracker = summary->tracker;
 	const struct dump_transfer_runs *runs = summary->runs;
-	const struct dump_code_place *from = dump_transfer_run_place(runs, tracker->home);
+	const struct dump_code_place *from = dump_transfer_run_place(runs, tracker->home_number);
 	const struct dump_code_place *to = dump_transfer_run_place(runs, known->from);
 	const uint64_t instructions = tracker->instructions + step->instructions;
 	const unsigned flags = dump_walk_jump_flags(from, to, dump_tracker_branch(tracker, step));
@@ -55,7 +55,7 @@ static inline int come(struct dump_summary *summary, const struct flow_step *ste
 	int status;
 
 	if (branch < FLOW_BRANCH_CALL) {
-		if (known->from != tracker->home)
+		if (known->from != tracker->home_number)
 			return jump(summary, step, known);
 		tracker->instructions = instructions;
 		return 1;
@@ -87,8 +87,9 @@ static inline int come(struct dump_summary *summary, const struct flow_step *ste
 }
 
 /* Takes a transfer by dump_summary_take, which looks up its call. Returns the status of dump_summary_take. */
-static __attribute__((noinline)) int take_other(struct dump_summary *summary, const struct dump_transfer *known,
-						uint32_t instructions, uint64_t time)
+static __attribute__((noinline)) int take_other_transfer(struct dump_summary *summary,
+							 const struct dump_transfer *known, uint32_t instructions,
+							 uint64_t time)
 {
 	struct dump_transfer transfer = *known;
 
@@ -97,8 +98,9 @@ static __attribute__((noinline)) int take_other(struct dump_summary *summary, co
 	return dump_summary_take(summary, &transfer);
 }
 
-/* Returns the call that a transfer of a run enters; 0: use take_other. */
-static __attribute__((noinline)) uint32_t enter(struct dump_summary *summary, const struct dump_transfer *known)
+/* Returns the call that a transfer of a run enters; 0: use take_other_transfer. */
+static __attribute__((noinline)) uint32_t enter_known_call(struct dump_summary *summary,
+							   const struct dump_transfer *known)
 {
 	const struct dump_summary_call *from = &summary->tree->calls[summary->call];
 
@@ -119,7 +121,7 @@ static inline int take_on_stack(struct dump_summary *summary, const struct dump_
 				     !dump_summary_enters(known) ||
 				     !dump_totals_has_room(summary->totals, known->function),
 			     0))
-		return take_other(summary, known, (uint32_t)instructions, time);
+		return take_other_transfer(summary, known, (uint32_t)instructions, time);
 	status = dump_summary_pass_on_stack(summary, from, instructions, time);
 	summary->clock = summary->instructions;
 	if (known->kind == DUMP_TRANSFER_LEAF) {
@@ -140,9 +142,9 @@ static inline int take_transfer(struct dump_summary *summary, const struct dump_
 	int status;
 
 	if (!entered)
-		entered = enter(summary, known);
+		entered = enter_known_call(summary, known);
 	if (!entered)
-		return take_other(summary, known, (uint32_t)instructions, time);
+		return take_other_transfer(summary, known, (uint32_t)instructions, time);
 	status = dump_summary_pass(summary, instructions, time);
 	summary->clock = summary->instructions;
 	if (known->kind == DUMP_TRANSFER_LEAF) {
@@ -200,14 +202,14 @@ static inline int take_within(struct dump_summary *summary, const struct dump_tr
 	return 1;
 }
 
-int dump_summary_step(struct dump_summary *summary, const struct flow_step *step, uint32_t *home)
+int dump_summary_step(struct dump_summary *summary, const struct flow_step *step, uint32_t *home_number)
 {
 	struct dump_tracker *tracker = summary->tracker;
 	const struct dump_transfer_run *known = step->run ? dump_transfer_run_find(summary->runs, step->marks->tag)
 							  : NULL;
 	int status = 0;
 
-	if (__builtin_expect(known && tracker->home && summary->is_open && tracker->leaving.valid &&
+	if (__builtin_expect(known && tracker->home_number && summary->is_open && tracker->leaving.valid &&
 				     tracker->instructions + step->instructions <= UINT32_MAX / 2 && !summary->is_full,
 			     1)) {
 		/* Fetches the list from memory while the branch to the run is taken. */
@@ -216,15 +218,15 @@ int dump_summary_step(struct dump_summary *summary, const struct flow_step *step
 		status = come(summary, step, known);
 	}
 	if (__builtin_expect(status <= 0, 0))
-		return status < 0 ? status : summary->otherwise(summary->owner, step, home);
+		return status < 0 ? status : summary->otherwise(summary->owner, step, home_number);
 	if (known->list && step->time)
 		tracker->time = step->time;
 	if (known->count)
 		status = take_within(summary, known);
 	dump_tracker_end_run(tracker, known);
-	*home = known->branch < FLOW_BRANCH_CALL ? known->to : 0;
+	*home_number = known->branch < FLOW_BRANCH_CALL ? known->to : 0;
 	if (__builtin_expect(status <= 0, 0))
-		return status < 0 ? status : summary->otherwise(summary->owner, NULL, home);
+		return status < 0 ? status : summary->otherwise(summary->owner, NULL, home_number);
 	return 0;
 }
 
@@ -254,7 +256,7 @@ void dump_summary_note(struct dump_summary *summary, uint32_t call, uint64_t ins
 #define STUB 64
 
 /* Adds the tracker's pending instructions to the current call. Returns 0 if the current call is not known yet. */
-static int settle(struct dump_summary *summary)
+static int settle_pending(struct dump_summary *summary)
 {
 	struct dump_tracker *tracker = summary->tracker;
 	const struct dump_summary_call *top = dump_summary_top(summary);
@@ -280,8 +282,9 @@ uint32_t dump_summary_state(struct dump_summary *summary, const struct flow_step
 	summary->tree->has_states = true;
 	tracker->instructions += passed->instructions;
 	dump_tracker_leave_passed(tracker, passed);
-	if (!tracker->home || !tracker->leaving.valid || (!summary->is_open && dump_summary_begin(summary) < 0) ||
-	    summary->is_full || summary->by_function || !settle(summary)) {
+	if (!tracker->home_number || !tracker->leaving.valid ||
+	    (!summary->is_open && dump_summary_begin(summary) < 0) || summary->is_full || summary->by_function ||
+	    !settle_pending(summary)) {
 		/* States need paths; the next piece will have paths. */
 		summary->is_full |= summary->by_function;
 		return 0;
@@ -290,7 +293,7 @@ uint32_t dump_summary_state(struct dump_summary *summary, const struct flow_step
 		*effect = dump_summary_tree_effect(summary->tree, summary->added, summary->added_count,
 						   summary->tree->transfers - summary->added_transfers);
 	like.call = summary->call;
-	like.home = tracker->home;
+	like.home_number = tracker->home_number;
 	like.instructions = (uint32_t)tracker->instructions;
 	like.branch = tracker->leaving.branch;
 	/* For other branches, the target does not depend on this address. */
@@ -308,10 +311,10 @@ uint32_t dump_summary_go(struct dump_summary *summary, uint32_t state)
 	summary->added_count = 0;
 	summary->added_more = false;
 	summary->added_transfers = summary->tree->transfers;
-	tracker->home = to->home;
+	tracker->home_number = to->home_number;
 	tracker->instructions = to->instructions;
 	tracker->leaving = (struct dump_leaving){to->behind, (uint8_t)to->branch, true};
-	return to->branch < FLOW_BRANCH_CALL ? to->home : 0;
+	return to->branch < FLOW_BRANCH_CALL ? to->home_number : 0;
 }
 
 int dump_summary_tick_at(struct dump_summary *summary, uint32_t state, uint64_t time)

@@ -34,8 +34,8 @@ void dump_summary_tree_free(struct dump_summary_tree *tree)
 	free(tree->states);
 	free(tree->effects);
 	free(tree->sums);
-	free(tree->met.counts);
-	free(tree->met.order);
+	free(tree->used.counts);
+	free(tree->used.order);
 	free(tree->nodes);
 	common_number_table_free(&tree->call_numbers);
 	common_number_table_free(&tree->state_numbers);
@@ -53,7 +53,7 @@ static struct common_numbered states_of(const struct dump_summary_tree *tree)
 }
 
 /* Allocates the maximum: the system provides memory only for touched pages. */
-static int make_room(struct dump_summary_tree *tree)
+static int make_tree_room(struct dump_summary_tree *tree)
 {
 	const size_t calls = DUMP_SUMMARY_CALLS_ROOM, effects = DUMP_SUMMARY_EFFECTS_MAX;
 
@@ -62,19 +62,19 @@ static int make_room(struct dump_summary_tree *tree)
 	dump_summary_tree_free(tree);
 	tree->paths = aligned_alloc(sizeof(*tree->paths), calls * sizeof(*tree->paths));
 	tree->effects = calloc(effects, sizeof(*tree->effects));
-	tree->met.counts = calloc(effects, sizeof(*tree->met.counts));
-	tree->met.order = calloc(calls + effects + 1, sizeof(*tree->met.order));
+	tree->used.counts = calloc(effects, sizeof(*tree->used.counts));
+	tree->used.order = calloc(calls + effects + 1, sizeof(*tree->used.order));
 	tree->nodes = calloc(calls, sizeof(*tree->nodes));
-	if (tree->paths && tree->effects && tree->met.counts && tree->met.order && tree->nodes)
+	if (tree->paths && tree->effects && tree->used.counts && tree->used.order && tree->nodes)
 		return 0;
 	dump_summary_tree_free(tree);
 	return common_fail_memory("paths of calls", calls * sizeof(*tree->paths));
 }
 
 /* Clears all tables; only call 0 remains. */
-static int forget(struct dump_summary_tree *tree)
+static int forget_calls(struct dump_summary_tree *tree)
 {
-	const int status = make_room(tree);
+	const int status = make_tree_room(tree);
 
 	if (status < 0)
 		return status;
@@ -94,10 +94,10 @@ static int forget(struct dump_summary_tree *tree)
 /* Resets the counts of all effects. */
 static void forget_counts(struct dump_summary_tree *tree)
 {
-	for (uint32_t i = 0; i < tree->met.count; i++)
-		if (tree->met.order[i] & FLOW_STEP_EFFECT)
-			tree->met.counts[tree->met.order[i] & ~FLOW_STEP_EFFECT] = 0;
-	tree->met.count = 0;
+	for (uint32_t i = 0; i < tree->used.count; i++)
+		if (tree->used.order[i] & FLOW_STEP_EFFECT)
+			tree->used.counts[tree->used.order[i] & ~FLOW_STEP_EFFECT] = 0;
+	tree->used.count = 0;
 }
 
 static bool is_much(const struct dump_summary_tree *tree)
@@ -113,7 +113,7 @@ int dump_summary_tree_begin(struct dump_summary_tree *tree)
 	/* The last piece may not have been closed. */
 	forget_counts(tree);
 	if (is_much(tree))
-		status = forget(tree);
+		status = forget_calls(tree);
 	if (status < 0)
 		return status;
 	tree->calls = tree->paths;
@@ -159,11 +159,11 @@ static void add_effect(struct dump_summary_tree *tree, uint32_t number, uint64_t
 void dump_summary_tree_close(struct dump_summary_tree *tree)
 {
 	tree->node_count = 0;
-	for (uint32_t i = 0; i < tree->met.count; i++) {
-		const uint32_t number = tree->met.order[i];
+	for (uint32_t i = 0; i < tree->used.count; i++) {
+		const uint32_t number = tree->used.order[i];
 
 		if (number & FLOW_STEP_EFFECT)
-			add_effect(tree, number & ~FLOW_STEP_EFFECT, tree->met.counts[number & ~FLOW_STEP_EFFECT]);
+			add_effect(tree, number & ~FLOW_STEP_EFFECT, tree->used.counts[number & ~FLOW_STEP_EFFECT]);
 		else
 			put_node(tree, number);
 	}

@@ -47,7 +47,7 @@ struct dump_summary_call {
 struct dump_summary_state {
 	uint64_t behind; /* address after the branch that leads on, for a call or return */
 	uint32_t call;
-	uint32_t home;         /* tracker's home */
+	uint32_t home_number;  /* number of the tracker's home */
 	uint32_t instructions; /* tracker's instructions */
 	uint32_t branch;       /* enum flow_branch */
 };
@@ -91,8 +91,8 @@ struct dump_summary_tree {
 	/* The open piece: */
 	uint32_t turn;
 	uint64_t transfers;
-	struct flow_step_effects met; /* effects and calls in order of first use */
-	uint32_t *nodes;              /* in a closed piece: calls in the order of their nodes */
+	struct flow_step_effects used; /* effects and calls in order of first use */
+	uint32_t *nodes;               /* in a closed piece: calls in the order of their nodes */
 	uint32_t node_count;
 };
 
@@ -148,7 +148,7 @@ static inline struct dump_summary_call *dump_summary_tree_meet(struct dump_summa
 		call->turn = tree->turn;
 		call->instructions = 0;
 		call->calls = 0;
-		tree->met.order[tree->met.count++] = number;
+		tree->used.order[tree->used.count++] = number;
 	}
 	return call;
 }

@@ -16,7 +16,7 @@ _Static_assert(sizeof(struct dump_function_total) == 64, "a cache line");
 void dump_totals_free(struct dump_totals *totals)
 {
 	free(totals->functions);
-	free(totals->met);
+	free(totals->used);
 	free(totals->stack);
 	*totals = (struct dump_totals){0};
 }
@@ -26,7 +26,7 @@ int dump_totals_reserve(struct dump_totals *totals, uint32_t function)
 	const size_t wanted = (size_t)(uint32_t)(function + 1) + 1;
 	size_t capacity = totals->capacity ? totals->capacity : FEW_FUNCTIONS;
 	struct dump_function_total *functions;
-	uint32_t *met;
+	uint32_t *used;
 
 	if (wanted <= totals->capacity)
 		return 0;
@@ -35,10 +35,10 @@ int dump_totals_reserve(struct dump_totals *totals, uint32_t function)
 	functions = realloc(totals->functions, capacity * sizeof(*functions));
 	if (functions)
 		totals->functions = functions;
-	met = functions ? realloc(totals->met, capacity * sizeof(*met)) : NULL;
-	if (!met)
+	used = functions ? realloc(totals->used, capacity * sizeof(*used)) : NULL;
+	if (!used)
 		return common_fail_memory("functions", capacity * sizeof(*functions));
-	totals->met = met;
+	totals->used = used;
 	memset(functions + totals->capacity, 0, (capacity - totals->capacity) * sizeof(*functions));
 	totals->capacity = (uint32_t)capacity;
 	return 0;
@@ -58,7 +58,7 @@ int dump_totals_begin(struct dump_summary *summary)
 		memset(totals->functions, 0, totals->capacity * sizeof(*totals->functions));
 		totals->turn = 1;
 	}
-	totals->met_count = 0;
+	totals->used_count = 0;
 	tree->calls = totals->stack;
 	tree->calls[0] = (struct dump_summary_call){.function = UINT32_MAX, .turn = tree->turn};
 	summary->elapsed = (struct dump_piece_time){0};
@@ -101,10 +101,10 @@ int dump_totals_close(struct dump_summary *summary, struct dump_piece *piece)
 	const struct dump_totals *totals = summary->totals;
 	const struct dump_summary_call *calls = summary->tree->calls;
 	const int status = COMMON_VECTOR_RESERVE(summary->sums, summary->sum_capacity,
-						 summary->sum_count + totals->met_count, "functions");
+						 summary->sum_count + totals->used_count, "functions");
 
 	piece->sum = summary->sum_count;
-	piece->sum_count = totals->met_count;
+	piece->sum_count = totals->used_count;
 	if (status < 0)
 		return status;
 	/* Unfinished calls are not counted as ended. */
@@ -112,8 +112,8 @@ int dump_totals_close(struct dump_summary *summary, struct dump_piece *piece)
 		dump_totals_leave(summary, &calls[at]);
 		totals->functions[calls[at].function + 1].sums.calls--;
 	}
-	for (uint32_t i = 0; i < totals->met_count; i++) {
-		const struct dump_function_sums *sums = &totals->functions[totals->met[i]].sums;
+	for (uint32_t i = 0; i < totals->used_count; i++) {
+		const struct dump_function_sums *sums = &totals->functions[totals->used[i]].sums;
 
 		summary->sums[summary->sum_count++] = *sums;
 		piece->calls += sums->calls;

@@ -20,8 +20,8 @@ struct dump_function_total {
 /* Zero-initialised: empty. Owned by a worker. */
 struct dump_totals {
 	struct dump_function_total *functions; /* by function number + 1; 0: no function */
-	uint32_t *met;                         /* indexes in `functions` in order of first use */
-	uint32_t met_count, capacity;          /* capacity: of both arrays */
+	uint32_t *used;                        /* indexes in `functions` in order of first use */
+	uint32_t used_count, capacity;         /* capacity: of both arrays */
 	uint32_t turn;
 	struct dump_summary_call *stack; /* active calls, indexed by depth */
 };
@@ -46,7 +46,7 @@ static inline struct dump_function_total *dump_totals_meet(struct dump_totals *t
 
 	if (__builtin_expect(total->turn != totals->turn, 0)) {
 		*total = (struct dump_function_total){.sums.function = function, .turn = totals->turn};
-		totals->met[totals->met_count++] = place;
+		totals->used[totals->used_count++] = place;
 	}
 	return total;
 }

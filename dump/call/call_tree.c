@@ -12,7 +12,7 @@
 
 /* ---- records ------------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t hash, uint64_t value)
+static uint64_t mix_hash(uint64_t hash, uint64_t value)
 {
 	hash = (hash ^ value) * 0x9e3779b97f4a7c15;
 	return hash ^ hash >> 32;
@@ -67,7 +67,7 @@ static inline struct dump_call_record *record_of(const struct dump_call_tree *tr
  * Adds a record with all values 0. Returns NULL after a failure. Assigns each member: gcc clears a whole structure by a
  * string instruction, which takes longer than all other work here.
  */
-static inline struct dump_call_record *add(struct dump_record_list *list, uint8_t kind)
+static inline struct dump_call_record *add_record(struct dump_record_list *list, uint8_t kind)
 {
 	struct dump_call_record *record = dump_record_list_add(list);
 
@@ -103,7 +103,7 @@ static __attribute__((noinline)) int take_events(struct dump_call_tree *tree, co
 	if (!size || !thread->stack)
 		return 0;
 	status = depth_of(tree, thread, thread->stack->count, &depth);
-	record = status == 0 ? add(&tree->list, DUMP_RECORD_EVENT) : NULL;
+	record = status == 0 ? add_record(&tree->list, DUMP_RECORD_EVENT) : NULL;
 	if (!record)
 		return status < 0 ? status : PTL_NO_MEMORY;
 	tree->kept = tree->list.count;
@@ -119,7 +119,7 @@ static inline int add_events(struct dump_call_tree *tree, const struct dump_call
 	return __builtin_expect(tree->events != NULL, 0) && time ? take_events(tree, thread, time) : 0;
 }
 
-static int enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int tree_enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_call_tree *tree = context;
 	struct dump_call_record *record;
@@ -132,7 +132,7 @@ static int enter(void *context, struct dump_call_thread *thread, struct dump_fra
 	if (status < 0 || (tree->max_depth && depth >= 0 && (size_t)depth >= tree->max_depth))
 		return status;
 	frame->user = tree->list.count;
-	record = add(&tree->list, DUMP_RECORD_CALL);
+	record = add_record(&tree->list, DUMP_RECORD_CALL);
 	if (!record)
 		return PTL_NO_MEMORY;
 	record->start = frame->start;
@@ -158,7 +158,7 @@ static void tell_caller(struct dump_call_record *caller, const struct dump_call_
 {
 	caller->shape_before = caller->shape;
 	caller->last = index;
-	caller->shape = mix(mix(caller->shape, record->shape), record->repeats);
+	caller->shape = mix_hash(mix_hash(caller->shape, record->shape), record->repeats);
 }
 
 /*
@@ -183,7 +183,7 @@ static inline struct dump_call_record *find_alike(const struct dump_call_tree *t
 static void repeat(struct dump_call_record *caller, struct dump_call_record *last)
 {
 	last->repeats++;
-	caller->shape = mix(mix(caller->shape_before, last->shape), last->repeats);
+	caller->shape = mix_hash(mix_hash(caller->shape_before, last->shape), last->repeats);
 }
 
 static void fold(struct dump_call_tree *tree, struct dump_call_record *caller, struct dump_call_record *before,
@@ -204,7 +204,7 @@ static bool is_small(const struct dump_call_tree *tree, const struct dump_frame 
 	return frame->wall < tree->min_time || frame->instructions < tree->min_instructions;
 }
 
-static int leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int tree_leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_call_tree *tree = context;
 	int status = add_events(tree, thread, thread->time);
@@ -224,7 +224,7 @@ static int leave(void *context, struct dump_call_thread *thread, struct dump_fra
 	if (frame->user & IS_BELOW)
 		return 0;
 	index = (size_t)frame->user;
-	record->shape = mix(mix(record->shape, record->function), record->flags);
+	record->shape = mix_hash(mix_hash(record->shape, record->function), record->flags);
 	if (is_small(tree, frame)) {
 		record->hidden = true;
 		if (tree->list.count == index + 1)
@@ -247,7 +247,7 @@ static int take_leaf(void *context, struct dump_call_thread *thread, struct dump
 {
 	struct dump_call_tree *tree = context;
 	const size_t index = tree->list.count;
-	const uint64_t shape = mix(mix(0, leaf->function), 0);
+	const uint64_t shape = mix_hash(mix_hash(0, leaf->function), 0);
 	struct dump_call_record *record, *above, *before;
 	int32_t depth = 0;
 	const int status = depth_of(tree, thread, thread->stack->count, &depth);
@@ -266,7 +266,7 @@ static int take_leaf(void *context, struct dump_call_thread *thread, struct dump
 		repeat(above, before);
 		return 1;
 	}
-	record = add(&tree->list, DUMP_RECORD_CALL);
+	record = add_record(&tree->list, DUMP_RECORD_CALL);
 	if (!record)
 		return PTL_NO_MEMORY;
 	record->start = thread->time;
@@ -291,7 +291,7 @@ static int come_below(void *context, struct dump_call_thread *thread, struct dum
 	if (!belows)
 		return PTL_NO_MEMORY;
 	frame->user = tree->below.count | IS_BELOW;
-	record = add(&tree->below, DUMP_RECORD_CALL);
+	record = add_record(&tree->below, DUMP_RECORD_CALL);
 	if (!record)
 		return PTL_NO_MEMORY;
 	++*belows;
@@ -313,7 +313,7 @@ static int change_stack(void *context, struct dump_call_thread *thread)
 	if (!belows)
 		return PTL_NO_MEMORY;
 	if (!last || last->kind != DUMP_RECORD_STACK)
-		last = add(&tree->list, DUMP_RECORD_STACK);
+		last = add_record(&tree->list, DUMP_RECORD_STACK);
 	if (!last)
 		return PTL_NO_MEMORY;
 	tree->kept = tree->list.count;
@@ -324,7 +324,7 @@ static int change_stack(void *context, struct dump_call_thread *thread)
 
 /* ---- threads ------------------------------------------------------------------------------------- */
 
-static void clear(struct dump_call_tree *tree)
+static void clear_tree(struct dump_call_tree *tree)
 {
 	dump_record_list_free(&tree->list);
 	dump_record_list_free(&tree->below);
@@ -347,11 +347,11 @@ static int show_before(struct dump_call_tree *tree, struct dump_call_thread *thr
 		status = dump_record_list_expand(&tree->below, false);
 	if (status == 0)
 		status = tree->show(tree->context, tree, thread);
-	clear(tree);
+	clear_tree(tree);
 	return status;
 }
 
-static int show(void *context, struct dump_call_thread *thread)
+static int show_thread(void *context, struct dump_call_thread *thread)
 {
 	return show_before(context, thread, UINT64_MAX);
 }
@@ -364,15 +364,15 @@ static int show_program(void *context, struct dump_call_thread *thread)
 
 void dump_call_tree_free(struct dump_call_tree *tree)
 {
-	clear(tree);
+	clear_tree(tree);
 }
 
 const struct dump_call_observer dump_call_tree_observer = {
-	.end = show,
-	.enter = enter,
+	.end = show_thread,
+	.enter = tree_enter,
 	.rename = rename_call,
 	.leaf = take_leaf,
-	.leave = leave,
+	.leave = tree_leave,
 	.below = come_below,
 	.change = change_stack,
 	.exec = show_program,

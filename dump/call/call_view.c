@@ -319,28 +319,28 @@ static struct dump_transfers *place_of(const struct view *view, struct part *par
 	return view->summarises ? &part->found : &part->transfers;
 }
 
-static int take_step(void *partial, const struct flow_step *step, uint32_t *home)
+static int take_step(void *partial, const struct flow_step *step, uint32_t *home_number)
 {
 	struct part *part = partial;
 	const int status = dump_transfers_step(place_of(part->view, part), &part->tracker, part->cache, part->segment,
-					       step, home);
+					       step, home_number);
 
 	return status < 0 ? status : take_found(part->view, part, part->segment);
 }
 
 /* Handles a step that pieces cannot take, or transfers left by a run. */
-static int take_otherwise(void *partial, const struct flow_step *step, uint32_t *home)
+static int take_otherwise(void *partial, const struct flow_step *step, uint32_t *home_number)
 {
 	struct part *part = partial;
 
-	return step ? take_step(partial, step, home) : take_found(part->view, part, part->segment);
+	return step ? take_step(partial, step, home_number) : take_found(part->view, part, part->segment);
 }
 
-static int summarise_step(void *partial, const struct flow_step *step, uint32_t *home)
+static int summarise_step(void *partial, const struct flow_step *step, uint32_t *home_number)
 {
 	struct part *part = partial;
 
-	return dump_summary_step(&part->summary, step, home);
+	return dump_summary_step(&part->summary, step, home_number);
 }
 
 /* Numbers states of pieces. */
@@ -390,7 +390,7 @@ static int again(void *partial, uint32_t number, uint64_t time)
 
 static struct flow_step_states states_of(const struct view *view, struct dump_place_cache *cache)
 {
-	return view->summarises ? (struct flow_step_states){.effects = &cache->tree.met,
+	return view->summarises ? (struct flow_step_states){.effects = &cache->tree.used,
 							    .generation = &cache->tree.generation,
 							    .state = state_of,
 							    .go = go_to_state,
@@ -430,12 +430,13 @@ static int begin_on(void *context, unsigned worker, const struct flow_segment *s
 	return part ? 0 : PTL_NO_MEMORY;
 }
 
-static void drop(void *context, void *partial)
+static void call_drop(void *context, void *partial)
 {
 	return_part(context, partial);
 }
 
-static int consume(void *context, void *partial, const struct flow_segment *segment, const struct flow_batch *batch)
+static int call_consume(void *context, void *partial, const struct flow_segment *segment,
+			const struct flow_batch *batch)
 {
 	struct view *view = context;
 	struct part *part = partial;
@@ -445,7 +446,7 @@ static int consume(void *context, void *partial, const struct flow_segment *segm
 }
 
 /* The tree belongs to the worker, so the piece must end with the segment. */
-static int complete(void *context, void *partial)
+static int complete_piece(void *context, void *partial)
 {
 	struct part *part = partial;
 
@@ -453,7 +454,7 @@ static int complete(void *context, void *partial)
 	return dump_summary_close(&part->summary, part->transfers.count);
 }
 
-static int emit(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
+static int call_emit(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
 {
 	struct view *view = context;
 	struct part *part = partial;
@@ -461,7 +462,7 @@ static int emit(void *context, const struct flow_segment *segment, void *partial
 
 	(void)horizon;
 	if (status < 0) {
-		drop(view, part);
+		call_drop(view, part);
 	} else if (part->opened) {
 		view->before = part->tracker;
 		view->last = *segment;
@@ -473,7 +474,7 @@ static int emit(void *context, const struct flow_segment *segment, void *partial
 		/* The segment has no blocks or events that show the flow's place: the last segment continues. */
 		if (view->has_thread && is_next(view, segment))
 			view->last = *segment;
-		drop(view, part);
+		call_drop(view, part);
 	}
 	atomic_store_explicit(&view->turn, segment->index + 1, memory_order_release);
 	return status;
@@ -481,7 +482,7 @@ static int emit(void *context, const struct flow_segment *segment, void *partial
 
 /* ---- shards -------------------------------------------------------------------------------------- */
 
-static int save(void *context, const struct flow_segment *segment, const void *partial, struct ptl_bytes *record)
+static int call_save(void *context, const struct flow_segment *segment, const void *partial, struct ptl_bytes *record)
 {
 	struct view *view = context;
 	const struct part *part = partial;
@@ -500,7 +501,7 @@ static struct dump_call_shapes_read *source_of(struct view *view, uint32_t sourc
 	return &view->sources[source];
 }
 
-static int load(void *context, const struct flow_segment *segment, struct common_cursor *record, void **result)
+static int call_load(void *context, const struct flow_segment *segment, struct common_cursor *record, void **result)
 {
 	struct view *view = context;
 	struct dump_call_shapes_read *shapes = source_of(view, segment->source);
@@ -515,7 +516,7 @@ static int load(void *context, const struct flow_segment *segment, struct common
 				    &part->transfers, &part->tracker);
 }
 
-static const struct flow_view_codec codec = {.name = "calls", .save = save, .load = load};
+static const struct flow_view_codec codec = {.name = "calls", .save = call_save, .load = call_load};
 
 static void free_shapes(struct view *view)
 {
@@ -540,11 +541,11 @@ int dump_calls_run(struct ptl_trace *trace, const struct flow_timeline *timeline
 	struct flow_view methods = {
 		.context = &view,
 		.begin_on = begin_on,
-		.consume = consume,
+		.consume = call_consume,
 		.step = view.summarises ? summarise_step : take_step,
-		.complete = complete,
-		.emit = emit,
-		.drop = drop,
+		.complete = complete_piece,
+		.emit = call_emit,
+		.drop = call_drop,
 		.codec = &codec,
 	};
 	struct flow_view_options in_order = *options;

@@ -127,7 +127,7 @@ static const struct flow_scope *named_scope(const struct flow_scope *scope)
 	return scope;
 }
 
-static bool is_same(const struct flow_source_function *a, const struct flow_source_function *b)
+static bool is_same_function(const struct flow_source_function *a, const struct flow_source_function *b)
 {
 	return a == b || (a->line == b->line && !strcmp(a->name, b->name) && !strcmp(a->file, b->file));
 }
@@ -136,7 +136,7 @@ static bool is_same(const struct flow_source_function *a, const struct flow_sour
 static bool is_counted(const struct flow_scope *innermost, const struct flow_scope *scope)
 {
 	for (; innermost != scope; innermost = innermost->outer)
-		if (is_same(innermost->function, scope->function))
+		if (is_same_function(innermost->function, scope->function))
 			return true;
 	return false;
 }
@@ -189,7 +189,7 @@ static int add_function(struct counting *counting, uint64_t address)
 
 /* ---- lines and inlined functions ----------------------------------------------------------------- */
 
-static int add_block(struct counting *counting, const struct flow_profile_block *block)
+static int report_add_block(struct counting *counting, const struct flow_profile_block *block)
 {
 	struct dump_report *report = counting->report;
 	const struct dump_filter *filter = &report->calls->session->options->filter;
@@ -227,7 +227,7 @@ int dump_report_lines(struct dump_report *report)
 	if (status < 0)
 		return status;
 	for (size_t i = 0; status == 0 && i < profile.block_count; i++)
-		status = add_block(&counting, &profile.blocks[i]);
+		status = report_add_block(&counting, &profile.blocks[i]);
 	if (status == 0 && !profile.instructions)
 		dump_session_note_no_flow(calls->session);
 	flow_profile_free(&profile);

@@ -14,7 +14,7 @@ void dump_path_table_free(struct dump_path_table *table)
 	*table = (struct dump_path_table){0};
 }
 
-static void put(struct dump_path_table *table, struct dump_path_nodes nodes, uint32_t number)
+static void put_path(struct dump_path_table *table, struct dump_path_nodes nodes, uint32_t number)
 {
 	const uint64_t hash = common_hash_number(dump_path_key_word(dump_path_key_of(nodes, number)));
 	uint64_t at = hash;
@@ -26,7 +26,7 @@ static void put(struct dump_path_table *table, struct dump_path_nodes nodes, uin
 	table->used++;
 }
 
-static int grow(struct dump_path_table *table, struct dump_path_nodes nodes)
+static int grow_path_table(struct dump_path_table *table, struct dump_path_nodes nodes)
 {
 	const size_t before = table->slots ? (size_t)table->mask + 1 : 0, count = before ? before * 2 : FIRST;
 	struct dump_path_table bigger = {.slots = calloc(count, sizeof(*bigger.slots)), .mask = (uint32_t)(count - 1)};
@@ -35,7 +35,7 @@ static int grow(struct dump_path_table *table, struct dump_path_nodes nodes)
 		return common_fail_memory("paths of calls", count * sizeof(*bigger.slots));
 	for (size_t i = 0; i < before; i++)
 		if (table->slots[i])
-			put(&bigger, nodes, table->slots[i] & DUMP_PATH_NUMBER_MAX);
+			put_path(&bigger, nodes, table->slots[i] & DUMP_PATH_NUMBER_MAX);
 	free(table->slots);
 	*table = bigger;
 	return 0;
@@ -43,9 +43,9 @@ static int grow(struct dump_path_table *table, struct dump_path_nodes nodes)
 
 int dump_path_table_put(struct dump_path_table *table, struct dump_path_nodes nodes, uint32_t number)
 {
-	const int status = !table->slots || table->used > table->mask / 2 ? grow(table, nodes) : 0;
+	const int status = !table->slots || table->used > table->mask / 2 ? grow_path_table(table, nodes) : 0;
 
 	if (status == 0)
-		put(table, nodes, number);
+		put_path(table, nodes, number);
 	return status;
 }

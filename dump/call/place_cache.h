@@ -34,12 +34,12 @@ struct dump_place_cache {
  */
 struct dump_cached_place *dump_place_cache_find(struct dump_place_cache *cache, uint32_t process, uint32_t image,
 						uint64_t address, int *status);
-/* Sets tracker->place from tracker->home. */
+/* Sets tracker->place from tracker->home_number. */
 static inline void dump_tracker_settle(struct dump_tracker *tracker, const struct dump_place_cache *cache)
 {
-	if (tracker->home)
-		tracker->place = *dump_transfer_run_place(&cache->runs, tracker->home);
-	tracker->home = 0;
+	if (tracker->home_number)
+		tracker->place = *dump_transfer_run_place(&cache->runs, tracker->home_number);
+	tracker->home_number = 0;
 }
 
 /* Sets tracker->leaving after passed runs, which ended with neither a call nor a return. */
@@ -48,7 +48,7 @@ void dump_tracker_leave_passed(struct dump_tracker *tracker, const struct flow_s
 /* Moves the tracker to the end of a run, after its last transfer. */
 static inline void dump_tracker_end_run(struct dump_tracker *tracker, const struct dump_transfer_run *known)
 {
-	tracker->home = known->to;
+	tracker->home_number = known->to;
 	tracker->instructions += known->instructions;
 	tracker->leaving = (struct dump_leaving){known->ip + (uint64_t)(int64_t)known->behind, (uint8_t)known->branch,
 						 true};

@@ -189,7 +189,7 @@ static void add_choice(struct choices *choices, struct dump_stack *stack, size_t
 }
 
 /* Chooses the candidate that matches most transfers ahead. Of equal candidates, the stack that has waited longest. */
-static struct choice choose(const struct dump_fold *fold, const struct choices *choices)
+static struct choice choose_stack(const struct dump_fold *fold, const struct choices *choices)
 {
 	struct leaving next[AHEAD];
 	const size_t count = choices->count > 1 ? look_ahead(fold, next) : 0;
@@ -219,7 +219,7 @@ static struct choice find_waiting(const struct dump_fold *fold)
 
 	for (; stack && choices.count < LOOKS_MAX; stack = stack->next)
 		add_choice(&choices, stack, switching_frame(stack));
-	return choose(fold, &choices);
+	return choose_stack(fold, &choices);
 }
 
 /* Finds the stack with a frame, or inner frames, in which setjmp returned to the transfer's target. */
@@ -239,7 +239,7 @@ static struct choice find_marked(const struct dump_fold *fold)
 			add_choice(&choices, stack, marked + 1);
 	}
 	thread->budget -= looked < thread->budget ? looked : thread->budget;
-	return choose(fold, &choices);
+	return choose_stack(fold, &choices);
 }
 
 /* ---- changes of the current stack ---------------------------------------------------------------- */
@@ -252,7 +252,7 @@ static int report_change(const struct dump_fold *fold)
 }
 
 /* Switches to the chosen stack. Its innermost remaining frame gets DUMP_CALL_GUESSED if the choice was a guess. */
-static int go_on(const struct dump_fold *fold, const struct choice *choice)
+static int switch_to_choice(const struct dump_fold *fold, const struct choice *choice)
 {
 	struct dump_call_thread *thread = fold->thread;
 	int status = wake(thread, choice->stack);
@@ -273,7 +273,7 @@ int dump_fold_resume_stack(const struct dump_fold *fold, bool *found)
 	*found = choice.stack != NULL;
 	if (!choice.stack)
 		return 0;
-	status = go_on(fold, &choice);
+	status = switch_to_choice(fold, &choice);
 	if (status == 0)
 		status = dump_fold_pop_to(fold, choice.left + 1, DUMP_CALL_UNWOUND);
 	return status == 0 ? dump_fold_pop(fold, 0) : status;
@@ -301,7 +301,7 @@ int dump_fold_jump_again(const struct dump_fold *fold, bool *found)
 	if (!*found)
 		return 0;
 	if (choice.stack)
-		status = go_on(fold, &choice);
+		status = switch_to_choice(fold, &choice);
 	return status == 0 ? dump_fold_pop_to(fold, choice.stack ? choice.left : own + 1, DUMP_CALL_UNWOUND) : status;
 }
 

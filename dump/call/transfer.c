@@ -38,7 +38,7 @@ static uint32_t find_image(const struct dump_walk *walk, uint64_t time, uint64_t
 
 /* ---- transfers ----------------------------------------------------------------------------------- */
 
-static struct dump_transfer *add(struct dump_walk *walk)
+static struct dump_transfer *add_transfer(struct dump_walk *walk)
 {
 	struct dump_transfers *transfers = walk->transfers;
 
@@ -48,9 +48,9 @@ static struct dump_transfer *add(struct dump_walk *walk)
 	return &transfers->list[transfers->count++];
 }
 
-static struct dump_transfer *put(struct dump_walk *walk, uint8_t kind, uint32_t instructions)
+static struct dump_transfer *put_transfer(struct dump_walk *walk, uint8_t kind, uint32_t instructions)
 {
-	struct dump_transfer *transfer = add(walk);
+	struct dump_transfer *transfer = add_transfer(walk);
 
 	if (transfer)
 		*transfer = (struct dump_transfer){
@@ -66,7 +66,7 @@ static struct dump_transfer *put(struct dump_walk *walk, uint8_t kind, uint32_t 
 /*
  * Adds a transfer with the instructions executed up to it. Returns NULL after a failure, or if walk->transfers is NULL.
  */
-static struct dump_transfer *start(struct dump_walk *walk, uint8_t kind)
+static struct dump_transfer *start_transfer(struct dump_walk *walk, uint8_t kind)
 {
 	struct dump_tracker *tracker = walk->tracker;
 	uint64_t instructions = tracker->instructions;
@@ -76,9 +76,9 @@ static struct dump_transfer *start(struct dump_walk *walk, uint8_t kind)
 	tracker->instructions = 0;
 	/* Instructions beyond UINT32_MAX go to extra transfers of kind 0. */
 	for (; instructions > UINT32_MAX; instructions -= UINT32_MAX)
-		if (!put(walk, 0, UINT32_MAX))
+		if (!put_transfer(walk, 0, UINT32_MAX))
 			return NULL;
-	return put(walk, kind, (uint32_t)instructions);
+	return put_transfer(walk, kind, (uint32_t)instructions);
 }
 
 /* Returns the function at a call's target, nameless if it has no symbol. */
@@ -91,7 +91,8 @@ static uint32_t function_of_call(struct dump_walk *walk, struct dump_cached_plac
 }
 
 /* Adds a transfer to a place. */
-static void go(struct dump_walk *walk, uint8_t kind, unsigned flags, uint64_t address, struct dump_cached_place *place)
+static void go_to_place(struct dump_walk *walk, uint8_t kind, unsigned flags, uint64_t address,
+			struct dump_cached_place *place)
 {
 	struct dump_transfer *before = walk->transfers ? dump_transfers_last(walk->transfers) : NULL;
 	struct dump_tracker *tracker = walk->tracker;
@@ -103,7 +104,7 @@ static void go(struct dump_walk *walk, uint8_t kind, unsigned flags, uint64_t ad
 		tracker->instructions = 0;
 		return;
 	}
-	transfer = start(walk, kind);
+	transfer = start_transfer(walk, kind);
 	if (!transfer)
 		return;
 	transfer->to = place->address;
@@ -142,15 +143,15 @@ static void move(struct dump_walk *walk, struct dump_cached_place *place)
 	const struct dump_leaving *leaving = &tracker->leaving;
 
 	if (!tracker->placed) {
-		go(walk, DUMP_TRANSFER_GO_ON, 0, 0, place);
+		go_to_place(walk, DUMP_TRANSFER_GO_ON, 0, 0, place);
 		return;
 	}
 	if (dump_walk_is_same(&tracker->place, &place->place))
 		return;
-	go(walk, DUMP_TRANSFER_JUMP,
-	   dump_walk_jump_flags(&tracker->place, &place->place,
-				leaving->valid ? leaving->branch : (uint8_t)FLOW_BRANCH_JUMP_INDIRECT),
-	   0, place);
+	go_to_place(walk, DUMP_TRANSFER_JUMP,
+		    dump_walk_jump_flags(&tracker->place, &place->place,
+					 leaving->valid ? leaving->branch : (uint8_t)FLOW_BRANCH_JUMP_INDIRECT),
+		    0, place);
 }
 
 /* Handles flow to a traced address. */
@@ -171,13 +172,13 @@ void dump_walk_land(struct dump_walk *walk, uint32_t image, uint64_t address)
 	if (kind == DUMP_TRANSFER_JUMP || (kind == DUMP_TRANSFER_CALL && address == leaving->behind))
 		move(walk, place);
 	else if (kind != DUMP_TRANSFER_FAR_CALL || address != leaving->behind)
-		go(walk, kind, 0, kind == DUMP_TRANSFER_RETURN ? 0 : leaving->behind, place);
+		go_to_place(walk, kind, 0, kind == DUMP_TRANSFER_RETURN ? 0 : leaving->behind, place);
 	tracker->place = place->place;
 	tracker->placed = true;
 }
 
 /* Forgets the last branch: an event leads to the next place. */
-static void forget(struct dump_tracker *tracker)
+static void forget_branch(struct dump_tracker *tracker)
 {
 	tracker->leaving.valid = false;
 }
@@ -191,7 +192,7 @@ static struct dump_cached_place *place_of(struct dump_walk *walk, const struct f
 }
 
 /* The last branch leaves the traced code. */
-static void leave(struct dump_walk *walk, const struct flow_event *event)
+static void leave_traced_code(struct dump_walk *walk, const struct flow_event *event)
 {
 	const struct dump_leaving *leaving = &walk->tracker->leaving;
 	const uint8_t kind = kind_of_branch(leaving->branch);
@@ -203,13 +204,13 @@ static void leave(struct dump_walk *walk, const struct flow_event *event)
 	if (event->flags & FLOW_EVENT_HAS_TO) {
 		place = place_of(walk, event, event->to);
 		if (place)
-			go(walk, kind, DUMP_TRANSFER_OUTSIDE | DUMP_TRANSFER_INDIRECT | DUMP_TRANSFER_FOREIGN,
-			   leaving->behind, place);
+			go_to_place(walk, kind, DUMP_TRANSFER_OUTSIDE | DUMP_TRANSFER_INDIRECT | DUMP_TRANSFER_FOREIGN,
+				    leaving->behind, place);
 		return;
 	}
 	if (kind == DUMP_TRANSFER_JUMP)
 		return;
-	transfer = start(walk, kind);
+	transfer = start_transfer(walk, kind);
 	if (!transfer)
 		return;
 	transfer->address = leaving->behind;
@@ -218,20 +219,20 @@ static void leave(struct dump_walk *walk, const struct flow_event *event)
 
 static void add_pause(struct dump_walk *walk, unsigned flags, uint64_t address)
 {
-	struct dump_transfer *transfer = start(walk, DUMP_TRANSFER_PAUSE);
+	struct dump_transfer *transfer = start_transfer(walk, DUMP_TRANSFER_PAUSE);
 
 	if (transfer) {
 		transfer->address = address;
 		transfer->flags = (uint8_t)flags;
 	}
-	forget(walk->tracker);
+	forget_branch(walk->tracker);
 }
 
 static void take_disabled(struct dump_walk *walk, const struct flow_event *event)
 {
 	const struct dump_leaving leaving = walk->tracker->leaving;
 
-	leave(walk, event);
+	leave_traced_code(walk, event);
 	if (leaving.valid && leaving.branch == FLOW_BRANCH_FAR_CALL)
 		add_pause(walk, DUMP_TRANSFER_KERNEL, leaving.behind);
 	else
@@ -244,10 +245,10 @@ static void take_enabled(struct dump_walk *walk, const struct flow_event *event)
 
 	if (!place)
 		return;
-	go(walk, DUMP_TRANSFER_RESUME, 0, 0, place);
+	go_to_place(walk, DUMP_TRANSFER_RESUME, 0, 0, place);
 	walk->tracker->place = place->place;
 	walk->tracker->placed = true;
-	forget(walk->tracker);
+	forget_branch(walk->tracker);
 }
 
 /* The instruction at `from` was not executed: an event came first. */
@@ -257,7 +258,7 @@ static void interrupt_at(struct dump_walk *walk, const struct flow_event *event)
 
 	if (event->flags & FLOW_EVENT_HAS_FROM && (tracker->placed || tracker->leaving.valid))
 		dump_walk_land(walk, find_image(walk, event->time, event->from), event->from);
-	forget(walk->tracker);
+	forget_branch(walk->tracker);
 }
 
 static void take_interrupt(struct dump_walk *walk, const struct flow_event *event)
@@ -268,7 +269,7 @@ static void take_interrupt(struct dump_walk *walk, const struct flow_event *even
 	place = place_of(walk, event, event->to);
 	if (!place)
 		return;
-	go(walk, DUMP_TRANSFER_INTERRUPT, 0, event->from, place);
+	go_to_place(walk, DUMP_TRANSFER_INTERRUPT, 0, event->from, place);
 	walk->tracker->place = place->place;
 	walk->tracker->placed = true;
 }
@@ -291,13 +292,13 @@ void dump_walk_event(struct dump_walk *walk, const struct flow_event *event)
 		take_interrupt(walk, event);
 		break;
 	case FLOW_GAP:
-		start(walk, DUMP_TRANSFER_GAP);
-		forget(walk->tracker);
+		start_transfer(walk, DUMP_TRANSFER_GAP);
+		forget_branch(walk->tracker);
 		walk->tracker->placed = false;
 		break;
 	default:
 		/* An aborted transaction resumes at another place. */
-		forget(walk->tracker);
+		forget_branch(walk->tracker);
 		break;
 	}
 }

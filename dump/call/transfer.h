@@ -87,7 +87,7 @@ struct dump_tracker {
 	struct dump_code_place place; /* place of the last block */
 	struct dump_leaving leaving;
 	bool placed;           /* `place` is set */
-	uint32_t home;         /* not 0: replaces `place` by the number of a place in the worker's runs */
+	uint32_t home_number;  /* not 0: replaces `place` by the number of a place in the worker's runs */
 	uint64_t instructions; /* executed since the last transfer */
 	uint64_t time;         /* of the last block or event */
 	struct dump_first first;
@@ -101,7 +101,7 @@ int dump_transfers_add(struct dump_transfers *transfers, struct dump_tracker *tr
 		       const struct flow_segment *segment, const struct flow_batch *batch);
 /* Adds the transfers of a step. Returns 0 or PTL_NO_MEMORY. */
 int dump_transfers_step(struct dump_transfers *transfers, struct dump_tracker *tracker, struct dump_place_cache *cache,
-			const struct flow_segment *segment, const struct flow_step *step, uint32_t *home);
+			const struct flow_segment *segment, const struct flow_step *step, uint32_t *home_number);
 /*
  * Adds the transfers, if any, between the end of the last segment and the first block or event of this segment. Returns
  * 0 or PTL_NO_MEMORY.

@@ -191,7 +191,7 @@ static void take_rest(struct dump_walk *walk, const struct flow_block_run *run)
 }
 
 /* Stores the transfers of a run. The tracker is at the run's first block. */
-static void learn(struct dump_walk *walk, const struct flow_step *step)
+static void learn_run(struct dump_walk *walk, const struct flow_step *step)
 {
 	struct dump_transfer_runs *runs = &walk->cache->runs;
 	const struct dump_code_place *from = &walk->tracker->place;
@@ -221,7 +221,7 @@ static void learn(struct dump_walk *walk, const struct flow_step *step)
 	known.starts = from->function != DUMP_NO_FUNCTION && first->ip == from->start;
 	known.stub = from->flags & DUMP_FUNCTION_STUB ? 1 : 0;
 	if (!draft.reached && (known.branch < FLOW_BRANCH_CALL || known.branch == FLOW_BRANCH_RETURN))
-		step->marks->home = known.from;
+		step->marks->home_number = known.from;
 	walk->status = dump_transfer_runs_add(runs, &known, draft.reached, &step->marks->tag);
 }
 
@@ -255,7 +255,7 @@ int dump_transfers_put_known(struct dump_transfers *transfers, struct dump_track
 }
 
 /* Takes a known run. The tracker is at its first block. */
-static void take_known(struct dump_walk *walk, const struct dump_transfer_run *known)
+static void take_known_run(struct dump_walk *walk, const struct dump_transfer_run *known)
 {
 	const struct dump_transfer_runs *runs = &walk->cache->runs;
 	struct dump_tracker *tracker = walk->tracker;
@@ -269,14 +269,14 @@ static void take_known(struct dump_walk *walk, const struct dump_transfer_run *k
 }
 
 /* Takes a run that is not known yet. */
-static void take_other(struct dump_walk *walk, const struct flow_step *step)
+static void take_unknown_run(struct dump_walk *walk, const struct flow_step *step)
 {
 	const struct flow_block *first = step->run->blocks[0];
 
 	if (walk->tracker->first.valid && step->marks->tag) {
 		take_start(walk, first->image, first->ip);
 		if (walk->status == 0)
-			learn(walk, step);
+			learn_run(walk, step);
 		if (walk->status == 0)
 			take_rest(walk, step->run);
 		return;
@@ -322,7 +322,7 @@ static int put_known(struct dump_transfers *transfers, struct dump_tracker *trac
 static int jump(struct dump_transfers *transfers, struct dump_tracker *tracker, const struct dump_transfer_runs *runs,
 		const struct flow_step *step, const struct dump_transfer_run *known)
 {
-	const struct dump_code_place *from = dump_transfer_run_place(runs, tracker->home);
+	const struct dump_code_place *from = dump_transfer_run_place(runs, tracker->home_number);
 	const struct dump_code_place *to = dump_transfer_run_place(runs, known->from);
 	const unsigned flags = dump_walk_jump_flags(from, to, dump_tracker_branch(tracker, step));
 	int status;
@@ -353,7 +353,7 @@ static inline int come(struct dump_transfers *transfers, struct dump_tracker *tr
 	int status = 0;
 
 	if (branch < FLOW_BRANCH_CALL) {
-		if (__builtin_expect(known->from != tracker->home, 0)) {
+		if (__builtin_expect(known->from != tracker->home_number, 0)) {
 			status = jump(transfers, tracker, runs, step, known);
 			return status < 0 ? status : 1;
 		}
@@ -382,9 +382,10 @@ static inline int come(struct dump_transfers *transfers, struct dump_tracker *tr
  * ptl_status.
  */
 static inline int take_quickly(struct dump_transfers *transfers, struct dump_tracker *tracker,
-			       const struct dump_transfer_runs *runs, const struct flow_step *step, uint32_t *home)
+			       const struct dump_transfer_runs *runs, const struct flow_step *step,
+			       uint32_t *home_number)
 {
-	const struct dump_transfer_run *known = step->run && tracker->home
+	const struct dump_transfer_run *known = step->run && tracker->home_number
 							? dump_transfer_run_find(runs, step->marks->tag)
 							: NULL;
 	int status;
@@ -401,14 +402,14 @@ static inline int take_quickly(struct dump_transfers *transfers, struct dump_tra
 		status = dump_transfers_put_known(transfers, tracker, dump_transfer_run_list(runs, known),
 						  known->count);
 	dump_tracker_end_run(tracker, known);
-	*home = known->branch < FLOW_BRANCH_CALL ? known->to : 0;
+	*home_number = known->branch < FLOW_BRANCH_CALL ? known->to : 0;
 	return status < 0 ? status : 1;
 }
 
 /* Takes a step whose place must be looked up. Not inline, so the quick path saves no registers. */
 static __attribute__((noinline)) int take_slowly(struct dump_transfers *transfers, struct dump_tracker *tracker,
 						 struct dump_place_cache *cache, const struct flow_segment *segment,
-						 const struct flow_step *step, uint32_t *home)
+						 const struct flow_step *step, uint32_t *home_number)
 {
 	/* The whole step has one time. */
 	const struct flow_mark mark = {.time = step->time};
@@ -421,7 +422,7 @@ static __attribute__((noinline)) int take_slowly(struct dump_transfers *transfer
 	dump_tracker_settle(tracker, cache);
 	tracker->instructions += step->instructions;
 	dump_tracker_leave_passed(tracker, step);
-	*home = 0;
+	*home_number = 0;
 	if (!step->run) {
 		reach(&walk, 0);
 		return 0;
@@ -429,21 +430,21 @@ static __attribute__((noinline)) int take_slowly(struct dump_transfers *transfer
 	dump_transfer_runs_begin(&cache->runs, segment->process);
 	known = dump_transfer_run_find(&cache->runs, step->marks->tag);
 	if (!known || !tracker->first.valid || tracker->instructions > UINT32_MAX / 2) {
-		take_other(&walk, step);
+		take_unknown_run(&walk, step);
 		return walk.status;
 	}
 	take_start(&walk, dump_transfer_run_place(&cache->runs, known->from)->image, known->ip);
 	if (walk.status == 0)
-		take_known(&walk, known);
+		take_known_run(&walk, known);
 	learn_function(transfers, before, known);
-	*home = known->branch < FLOW_BRANCH_CALL ? known->to : 0;
+	*home_number = known->branch < FLOW_BRANCH_CALL ? known->to : 0;
 	return walk.status;
 }
 
 int dump_transfers_step(struct dump_transfers *transfers, struct dump_tracker *tracker, struct dump_place_cache *cache,
-			const struct flow_segment *segment, const struct flow_step *step, uint32_t *home)
+			const struct flow_segment *segment, const struct flow_step *step, uint32_t *home_number)
 {
-	const int status = take_quickly(transfers, tracker, &cache->runs, step, home);
+	const int status = take_quickly(transfers, tracker, &cache->runs, step, home_number);
 
-	return status ? (status < 0 ? status : 0) : take_slowly(transfers, tracker, cache, segment, step, home);
+	return status ? (status < 0 ? status : 0) : take_slowly(transfers, tracker, cache, segment, step, home_number);
 }

@@ -43,22 +43,22 @@ void dump_transfer_runs_begin(struct dump_transfer_runs *runs, uint32_t process)
 	runs->process = process;
 }
 
-int dump_transfer_runs_home(struct dump_transfer_runs *runs, const struct dump_code_place *place, uint32_t *home)
+int dump_transfer_runs_home(struct dump_transfer_runs *runs, const struct dump_code_place *place, uint32_t *home_number)
 {
 	const uint64_t key[] = {place->first, place->image};
 	const uint64_t *known = common_byte_map_get(&runs->homes, key, sizeof(key));
 	int status;
 
 	if (known) {
-		*home = (uint32_t)*known;
+		*home_number = (uint32_t)*known;
 		return 0;
 	}
 	status = COMMON_VECTOR_RESERVE(runs->places, runs->place_capacity, runs->place_count + 1, "functions");
 	if (status < 0)
 		return status;
 	runs->places[runs->place_count++] = *place;
-	*home = (uint32_t)runs->place_count;
-	return common_byte_map_put(&runs->homes, key, sizeof(key), *home);
+	*home_number = (uint32_t)runs->place_count;
+	return common_byte_map_put(&runs->homes, key, sizeof(key), *home_number);
 }
 
 /* Finds or assigns the number of the transfer's call site; 0 for other transfers. Returns 0 or PTL_NO_MEMORY. */

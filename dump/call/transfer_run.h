@@ -60,7 +60,8 @@ void dump_transfer_runs_free(struct dump_transfer_runs *runs);
 /* Prepares for runs of the process: forgets runs of other processes. */
 void dump_transfer_runs_begin(struct dump_transfer_runs *runs, uint32_t process);
 /* Finds or assigns the number of a place. Numbers are never reused. Returns 0 or PTL_NO_MEMORY. */
-int dump_transfer_runs_home(struct dump_transfer_runs *runs, const struct dump_code_place *place, uint32_t *home);
+int dump_transfer_runs_home(struct dump_transfer_runs *runs, const struct dump_code_place *place,
+			    uint32_t *home_number);
 /*
  * Adds a run with the transfers in `draft`. lands: the run needs the time of its blocks. If too many runs exist,
  * forgets all other runs; their tags become invalid. Returns 0 or PTL_NO_MEMORY.
@@ -83,9 +84,9 @@ static inline const struct dump_transfer *dump_transfer_run_list(const struct du
 
 /* Returns the place with this number. */
 static inline const struct dump_code_place *dump_transfer_run_place(const struct dump_transfer_runs *runs,
-								    uint32_t home)
+								    uint32_t home_number)
 {
-	return &runs->places[home - 1];
+	return &runs->places[home_number - 1];
 }
 
 #endif

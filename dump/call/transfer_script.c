@@ -108,10 +108,10 @@ uint32_t dump_scripts_state(struct dump_scripts *scripts, struct dump_transfers 
 	if (effect && transfers->noted)
 		*effect = make_script(scripts, transfers, tracker);
 	dump_transfers_unfix(transfers);
-	if (!tracker->home || !tracker->leaving.valid || !tracker->first.valid)
+	if (!tracker->home_number || !tracker->leaving.valid || !tracker->first.valid)
 		return 0;
 	like.behind = tracker->leaving.behind;
-	like.home = tracker->home;
+	like.home_number = tracker->home_number;
 	like.branch = tracker->leaving.branch;
 	return number_of_state(scripts, &like);
 }
@@ -121,13 +121,13 @@ uint32_t dump_scripts_go(struct dump_scripts *scripts, struct dump_transfers *tr
 {
 	const struct dump_script_state *to = &scripts->states[state];
 
-	tracker->home = to->home;
+	tracker->home_number = to->home_number;
 	tracker->leaving = (struct dump_leaving){to->behind, (uint8_t)to->branch, true};
 	/* A return belongs to the script, so it must not turn the call before into a leaf. */
 	transfers->fixed = transfers->count;
 	transfers->noted = true;
 	transfers->noted_instructions = tracker->instructions;
-	return to->branch < FLOW_BRANCH_CALL ? to->home : 0;
+	return to->branch < FLOW_BRANCH_CALL ? to->home_number : 0;
 }
 
 int dump_scripts_again(const struct dump_scripts *scripts, struct dump_transfers *transfers,

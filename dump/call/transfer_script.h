@@ -12,7 +12,7 @@
 /* State of a tracker between steps. */
 struct dump_script_state {
 	uint64_t behind;
-	uint32_t home;
+	uint32_t home_number;
 	uint32_t branch;
 };
 

@@ -15,7 +15,7 @@
 
 extern char **environ;
 
-static int start(const char *const *argv, int output, pid_t *child)
+static int start_program(const char *const *argv, int output, pid_t *child)
 {
 	posix_spawn_file_actions_t actions;
 	int error = posix_spawn_file_actions_init(&actions);
@@ -40,7 +40,7 @@ static int start(const char *const *argv, int output, pid_t *child)
 }
 
 /* Reads the whole output; bytes beyond OUTPUT_MAX are dropped. */
-static void read_all(int fd, struct ptl_bytes *output)
+static void read_output(int fd, struct ptl_bytes *output)
 {
 	uint8_t bytes[READ_SIZE];
 	ssize_t got;
@@ -61,10 +61,10 @@ int dump_cluster_ask(const char *const *argv, struct ptl_bytes *output)
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return common_fail_errno("cannot make a pipe");
-	status = start(argv, ends[1], &child);
+	status = start_program(argv, ends[1], &child);
 	close(ends[1]);
 	if (!status)
-		read_all(ends[0], output);
+		read_output(ends[0], output);
 	close(ends[0]);
 	if (status < 0)
 		return status;

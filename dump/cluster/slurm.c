@@ -147,7 +147,7 @@ struct arguments {
 	size_t count;
 };
 
-static void add(struct arguments *arguments, const char *name, const char *value)
+static void add_argument(struct arguments *arguments, const char *name, const char *value)
 {
 	if (!value)
 		return;
@@ -172,14 +172,14 @@ static int submit(struct slurm *slurm, const char *array, const char *after, con
 
 	common_text_format(&output, "%s/%s", slurm->folder, log);
 	common_text_format(&script, "%s/slurm.sh", slurm->folder);
-	add(&arguments, "--partition", options->partition);
-	add(&arguments, "--account", options->account);
-	add(&arguments, "--time", options->time);
-	add(&arguments, "--mem", options->memory);
-	add(&arguments, "--output", common_text_string(&output));
-	add(&arguments, "--array", array);
-	add(&arguments, "--dependency", after);
-	add(&arguments, NULL, common_text_string(&script));
+	add_argument(&arguments, "--partition", options->partition);
+	add_argument(&arguments, "--account", options->account);
+	add_argument(&arguments, "--time", options->time);
+	add_argument(&arguments, "--mem", options->memory);
+	add_argument(&arguments, "--output", common_text_string(&output));
+	add_argument(&arguments, "--array", array);
+	add_argument(&arguments, "--dependency", after);
+	add_argument(&arguments, NULL, common_text_string(&script));
 	status = dump_cluster_ask(arguments.list, &slurm->output);
 	slurm->submitted |= status == 0;
 	common_bytes_free(&output);
@@ -365,7 +365,7 @@ static int copy_file(struct slurm *slurm, const char *name, FILE *out)
 }
 
 /* Prints the output of the merge. Returns the exit status of the merge. */
-static int show(struct slurm *slurm)
+static int show_merge_output(struct slurm *slurm)
 {
 	uint8_t *data = NULL;
 	size_t size = 0;
@@ -402,7 +402,7 @@ int dump_slurm_run(struct dump_cluster_work *work, const struct dump_slurm_optio
 	if (!status)
 		status = run_merge(&slurm);
 	if (!status)
-		status = show(&slurm);
+		status = show_merge_output(&slurm);
 	common_progress_end();
 	if (status < 0) {
 		cancel(&slurm, slurm.array);

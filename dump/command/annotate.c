@@ -36,7 +36,7 @@ struct annotate_run {
 
 /* ---- text ---------------------------------------------------------------------------------------- */
 
-static void add_place(const struct annotate_run *run, size_t block, struct ptl_bytes *text)
+static void add_block_place(const struct annotate_run *run, size_t block, struct ptl_bytes *text)
 {
 	const struct flow_profile_block *target = &run->annotator->profile.blocks[block];
 
@@ -120,7 +120,7 @@ static void add_branch(struct annotate_run *run, const struct dump_annotation *a
 		const struct dump_branch_target *target = &annotation->targets[one->first_target + i];
 
 		common_text_add(line, i ? ", " : "  ; to ");
-		add_place(run, target->block, line);
+		add_block_place(run, target->block, line);
 		common_text_add(line, " ");
 		common_text_count(line, target->count);
 	}
@@ -308,7 +308,7 @@ static int show_function(struct annotate_run *run, const struct dump_code_range 
 	return status ? status : dump_output_check(run->session);
 }
 
-static int show(struct dump_session *session, const struct dump_annotator *annotator, const bool *wanted)
+static int show_functions(struct dump_session *session, const struct dump_annotator *annotator, const bool *wanted)
 {
 	struct annotate_run run = {.session = session, .annotator = annotator};
 	struct common_nearest nearest = {.word = session->operand};
@@ -345,12 +345,12 @@ static int annotate(struct dump_session *session, const struct flow_timeline *ti
 
 	annotator.executed = ((const struct annotate_options *)session->options)->executed;
 	if (status == 0)
-		status = show(session, &annotator, wanted);
+		status = show_functions(session, &annotator, wanted);
 	dump_annotator_close(&annotator);
 	return status;
 }
 
-static int run(struct dump_session *session)
+static int annotate_run_command(struct dump_session *session)
 {
 	struct flow_timeline *timeline;
 	bool *wanted = NULL;
@@ -382,5 +382,5 @@ const struct dump_command dump_command_annotate = {
 		 DUMP_TAKES_NAMES,
 	.options = own_options,
 	.options_size = sizeof(struct annotate_options),
-	.run = run,
+	.run = annotate_run_command,
 };

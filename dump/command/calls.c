@@ -104,7 +104,7 @@ static const uint8_t *take_lines(void *context, const struct dump_call_thread *t
 	return list ? dump_flow_events_take(list, time, size) : NULL;
 }
 
-static int show(void *context, const struct dump_call_tree *tree, const struct dump_call_thread *thread)
+static int show_tree(void *context, const struct dump_call_tree *tree, const struct dump_call_thread *thread)
 {
 	struct calls_run *run = context;
 	const int status = dump_calls_print(&run->print, tree, thread);
@@ -125,12 +125,12 @@ static int check_names(const struct dump_call_session *calls, const struct calls
 {
 	const struct {
 		const char *option, *pattern;
-	} asked[] = {{"--function", options->function}, {"--from", options->from}, {"--until", options->until}};
+	} patterns[] = {{"--function", options->function}, {"--from", options->from}, {"--until", options->until}};
 	int status = 0;
 
-	for (size_t i = 0; status == 0 && i < sizeof(asked) / sizeof(asked[0]); i++)
-		if (asked[i].pattern)
-			status = dump_call_session_check(calls, asked[i].option, asked[i].pattern);
+	for (size_t i = 0; status == 0 && i < sizeof(patterns) / sizeof(patterns[0]); i++)
+		if (patterns[i].pattern)
+			status = dump_call_session_check(calls, patterns[i].option, patterns[i].pattern);
 	return status;
 }
 
@@ -167,7 +167,7 @@ static int show_calls(struct dump_call_session *calls, const struct calls_option
 												     : options->depth,
 		.no_folding = options->no_folding,
 		.events = options->events ? take_lines : NULL,
-		.show = show,
+		.show = show_tree,
 		.context = &run,
 	};
 	struct dump_call_observer observer = dump_call_tree_observer;
@@ -195,7 +195,7 @@ static int show_calls(struct dump_call_session *calls, const struct calls_option
 	return status;
 }
 
-static int run(struct dump_session *session)
+static int calls_run_command(struct dump_session *session)
 {
 	const struct calls_options *options = (const struct calls_options *)session->options;
 	struct dump_call_session calls = {0};
@@ -217,7 +217,7 @@ static int run(struct dump_session *session)
 	return status;
 }
 
-static void free_options(struct dump_options *options)
+static void calls_free_options(struct dump_options *options)
 {
 	common_string_list_free(&((struct calls_options *)options)->where);
 }
@@ -240,6 +240,6 @@ const struct dump_command dump_command_calls = {
 		 DUMP_TAKES_NAMES | DUMP_TAKES_SHARD,
 	.options = own_options,
 	.options_size = sizeof(struct calls_options),
-	.run = run,
-	.free_options = free_options,
+	.run = calls_run_command,
+	.free_options = calls_free_options,
 };

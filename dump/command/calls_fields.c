@@ -99,7 +99,7 @@ static bool get_number(const struct dump_calls_row *row, enum field field, uint6
 	return true;
 }
 
-static bool is_known(const struct dump_calls_row *row, enum field field)
+static bool is_known_field(const struct dump_calls_row *row, enum field field)
 {
 	switch (field) {
 	case TIME:
@@ -123,7 +123,7 @@ void dump_calls_field(void *context, unsigned field, struct query_value *value)
 	const struct dump_function *function = dump_function(row->calls->functions, row->record->function);
 	uint64_t number;
 
-	if (!is_known(row, field))
+	if (!is_known_field(row, field))
 		return;
 	if (get_number(row, field, &number)) {
 		value->kind = QUERY_VALUE_NUMBER;

@@ -24,7 +24,7 @@ const char dump_calls_line_head[] = "       time ms    duration        self    i
 
 /* ---- columns ------------------------------------------------------------------------------------- */
 
-static inline char *put(char *at, const char *words, size_t size)
+static inline char *put_words(char *at, const char *words, size_t size)
 {
 	memcpy(at, words, size);
 	return at + size;
@@ -39,7 +39,7 @@ static inline char *put_short(char *at, const char *words, size_t size)
 }
 
 /* Moves the text from `start` on to `prepared`. */
-static void prepare(struct dump_calls_prepared *prepared, uint64_t value, struct ptl_bytes *text, size_t start)
+static void prepare_text(struct dump_calls_prepared *prepared, uint64_t value, struct ptl_bytes *text, size_t start)
 {
 	prepared->size = 0;
 	if (text->failed || text->size - start > sizeof(prepared->text)) {
@@ -58,7 +58,7 @@ static __attribute__((noinline)) void prepare_time(struct dump_calls_line *line,
 
 	common_text_time(text, time, ptl_trace_machine(line->session->trace)->start_time);
 	common_text_add(text, "  ");
-	prepare(&line->time, time, text, start);
+	prepare_text(&line->time, time, text, start);
 }
 
 static __attribute__((noinline)) void prepare_marks(struct dump_calls_line *line, unsigned flags,
@@ -71,7 +71,7 @@ static __attribute__((noinline)) void prepare_marks(struct dump_calls_line *line
 	dump_call_marks_text(flags, ", ", text);
 	common_text_add(text, "]");
 	common_text_add(text, dump_plain(line->session));
-	prepare(&line->marks, flags, text, start);
+	prepare_text(&line->marks, flags, text, start);
 }
 
 /* Writes a right-aligned number. limit: 10 to the power of the column's width. */
@@ -86,7 +86,7 @@ static inline char *put_right(char *at, uint64_t value, size_t width, uint64_t l
 		return at + width;
 	}
 	start = common_digits_before(digits + sizeof(digits), value);
-	return put(at, start, (size_t)(digits + sizeof(digits) - start));
+	return put_words(at, start, (size_t)(digits + sizeof(digits) - start));
 }
 
 /* Writes four digits: a number with decimals from thousandths, truncated. */
@@ -96,22 +96,22 @@ static inline char *put_parts(char *at, uint64_t value, unsigned thousandths, co
 			       (char)('0' + thousandths % 10)};
 
 	if (value < 10)
-		at = put(put_right(at, value, DURATION_WIDTH - 7, 1000), digits, 4);
+		at = put_words(put_right(at, value, DURATION_WIDTH - 7, 1000), digits, 4);
 	else if (value < 100)
-		at = put(put_right(at, value, DURATION_WIDTH - 6, 10000), digits, 3);
+		at = put_words(put_right(at, value, DURATION_WIDTH - 6, 10000), digits, 3);
 	else
-		at = put(put_right(at, value, DURATION_WIDTH - 5, 100000), digits, 2);
-	return put(at, unit, 3);
+		at = put_words(put_right(at, value, DURATION_WIDTH - 5, 100000), digits, 2);
+	return put_words(at, unit, 3);
 }
 
 static inline char *put_duration(char *at, bool known, uint64_t nanoseconds)
 {
 	if (!known)
-		return put(at, "         -", DURATION_WIDTH);
+		return put_words(at, "         -", DURATION_WIDTH);
 	if (!nanoseconds)
-		return put(at, "      0 ns", DURATION_WIDTH);
+		return put_words(at, "      0 ns", DURATION_WIDTH);
 	if (nanoseconds < 1000)
-		return put(put_right(at, nanoseconds, DURATION_WIDTH - 3, 10000000), " ns", 3);
+		return put_words(put_right(at, nanoseconds, DURATION_WIDTH - 3, 10000000), " ns", 3);
 	if (nanoseconds < 1000000)
 		return put_parts(at, nanoseconds / 1000, (unsigned)(nanoseconds % 1000), " us");
 	if (nanoseconds < 1000000000)
@@ -121,11 +121,11 @@ static inline char *put_duration(char *at, bool known, uint64_t nanoseconds)
 
 static char *put_columns(char *at, const struct dump_call_record *record)
 {
-	at = put(put_duration(at, record->start, record->wall), "  ", 2);
-	at = put(put_duration(at, record->start, record->self_time), "  ", 2);
-	at = put(put_right(at, record->instructions, COUNT_WIDTH, 100000000000000), "  ", 2);
+	at = put_words(put_duration(at, record->start, record->wall), "  ", 2);
+	at = put_words(put_duration(at, record->start, record->self_time), "  ", 2);
+	at = put_words(put_right(at, record->instructions, COUNT_WIDTH, 100000000000000), "  ", 2);
 	at = put_right(at, record->self_instructions, COUNT_WIDTH, 100000000000000);
-	return put(put_right(at, record->children, CHILDREN_WIDTH, 10000000), "  ", 2);
+	return put_words(put_right(at, record->children, CHILDREN_WIDTH, 10000000), "  ", 2);
 }
 
 /* ---- the call ------------------------------------------------------------------------------------ */
@@ -140,7 +140,7 @@ static inline char *put_indent(char *at, size_t level)
 	if (__builtin_expect(level <= INDENT_MAX, 1))
 		return at;
 	*at++ = '[';
-	return put(put_right(at, level, 0, 0), "] ", 2);
+	return put_words(put_right(at, level, 0, 0), "] ", 2);
 }
 
 void dump_calls_line_indent(struct ptl_bytes *text, size_t level)
@@ -153,7 +153,7 @@ void dump_calls_line_indent(struct ptl_bytes *text, size_t level)
 
 static char *put_repeats(char *at, uint64_t repeats)
 {
-	return repeats > 1 ? put_right(put(at, "  x ", 4), repeats, 0, 0) : at;
+	return repeats > 1 ? put_right(put_words(at, "  x ", 4), repeats, 0, 0) : at;
 }
 
 void dump_calls_line_add(struct dump_calls_line *line, const struct dump_call_record *record, const char *name,

@@ -45,7 +45,7 @@ struct pass {
 
 /* ---- names --------------------------------------------------------------------------------------- */
 
-static __attribute__((noinline)) bool make_room(struct dump_calls_print *print, size_t at)
+static __attribute__((noinline)) bool make_name_room(struct dump_calls_print *print, size_t at)
 {
 	const size_t count = at + at / 2 + 64;
 	struct dump_shown_name *names = realloc(print->names, count * sizeof(*names));
@@ -91,11 +91,11 @@ static __attribute__((noinline)) bool make_name(const struct dump_calls_print *p
 }
 
 /* Returns the displayed name. Returns NULL without memory. */
-static inline struct dump_shown_name *name_of(struct dump_calls_print *print, uint32_t function)
+static inline struct dump_shown_name *function_name_of(struct dump_calls_print *print, uint32_t function)
 {
 	const size_t at = function == DUMP_NO_FUNCTION ? 0 : (size_t)function + 1;
 
-	if (at >= print->name_count && !make_room(print, at))
+	if (at >= print->name_count && !make_name_room(print, at))
 		return NULL;
 	return print->names[at].text || make_name(print, function, &print->names[at]) ? &print->names[at] : NULL;
 }
@@ -143,7 +143,7 @@ static __attribute__((noinline)) void write_heading(struct pass *pass)
 	pass->print->any = true;
 }
 
-static inline void heading(struct pass *pass)
+static inline void calls_heading(struct pass *pass)
 {
 	if (!pass->headed && !pass->print->calls->session->options->json)
 		write_heading(pass);
@@ -298,7 +298,7 @@ static void put_call(struct pass *pass, const struct dump_call_record *record, s
 
 	if (print->max_depth && shown >= print->max_depth)
 		return;
-	heading(pass);
+	calls_heading(pass);
 	print->shown = true;
 	if (print->calls->session->options->json)
 		json_call(pass, record, name, shown);
@@ -347,7 +347,7 @@ static int take_call(struct pass *pass, const struct dump_call_record *record, b
 	struct dump_calls_print *print = pass->print;
 	const size_t level = dump_record_level(pass->tree, record);
 	struct dump_shown_level *place = level_at(print, level);
-	struct dump_shown_name *name = name_of(print, record->function);
+	struct dump_shown_name *name = function_name_of(print, record->function);
 	size_t above;
 
 	if (!place || !name)
@@ -366,7 +366,7 @@ static int take_call(struct pass *pass, const struct dump_call_record *record, b
 	return 0;
 }
 
-static int take_other(struct pass *pass, const struct dump_call_record *record)
+static int take_other_record(struct pass *pass, const struct dump_call_record *record)
 {
 	struct dump_calls_print *print = pass->print;
 	const bool json = print->calls->session->options->json;
@@ -378,7 +378,7 @@ static int take_other(struct pass *pass, const struct dump_call_record *record)
 	/* If --where selects single calls, the stack is a field instead. */
 	if (print->where && record->kind == DUMP_RECORD_STACK)
 		return 0;
-	heading(pass);
+	calls_heading(pass);
 	if (record->kind == DUMP_RECORD_STACK)
 		(json ? json_stack : text_stack)(pass, record);
 	else if (json)
@@ -388,7 +388,7 @@ static int take_other(struct pass *pass, const struct dump_call_record *record)
 	return 0;
 }
 
-static int flush(struct pass *pass, size_t least)
+static int flush_pass(struct pass *pass, size_t least)
 {
 	struct dump_calls_print *print = pass->print;
 
@@ -430,13 +430,13 @@ static int print_records(struct pass *pass)
 		if (record->kind == DUMP_RECORD_CALL)
 			status = take_call(pass, record, i < first && record->end <= first);
 		else if (i >= first)
-			status = take_other(pass, record);
+			status = take_other_record(pass, record);
 		if (status == 0 && record->kind == DUMP_RECORD_STACK && record->stack >= stacks) {
 			stacks = record->stack + 1;
 			status = take_belows(pass, record->stack, false);
 		}
 		if (status == 0)
-			status = flush(pass, FLUSH);
+			status = flush_pass(pass, FLUSH);
 	}
 	return status;
 }
@@ -455,5 +455,5 @@ int dump_calls_print(struct dump_calls_print *print, const struct dump_call_tree
 	if (!tree->list.count && !tree->below.count)
 		return 0;
 	status = print_records(&pass);
-	return status == 0 ? flush(&pass, 1) : status;
+	return status == 0 ? flush_pass(&pass, 1) : status;
 }

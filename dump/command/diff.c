@@ -59,7 +59,7 @@ static const struct common_option own_options[] = {
 	{NULL},
 };
 
-static int check(const struct dump_options *shared)
+static int diff_check(const struct dump_options *shared)
 {
 	const struct diff_options *options = (const struct diff_options *)shared;
 
@@ -72,7 +72,7 @@ static int check(const struct dump_options *shared)
 	return 0;
 }
 
-static void free_options(struct dump_options *shared)
+static void diff_free_options(struct dump_options *shared)
 {
 	struct diff_options *options = (struct diff_options *)shared;
 
@@ -80,7 +80,7 @@ static void free_options(struct dump_options *shared)
 	common_string_list_free(&options->with);
 }
 
-static int compare(struct dump_session *session, struct dump_diff *diff)
+static int compare_traces(struct dump_session *session, struct dump_diff *diff)
 {
 	const struct diff_options *options = (const struct diff_options *)session->options;
 
@@ -109,13 +109,13 @@ static int open_sides(struct dump_session *session, struct dump_diff *diff)
 	return dump_diff_open(diff, session, session->more, session->more_count, with, count, &options->ignore);
 }
 
-static int run(struct dump_session *session)
+static int diff_run(struct dump_session *session)
 {
 	struct dump_diff diff = {0};
 	int status = open_sides(session, &diff);
 
 	if (!status)
-		status = compare(session, &diff);
+		status = compare_traces(session, &diff);
 	dump_diff_close(&diff);
 	if (diff.damaged && status >= 0)
 		status = COMMON_EXIT_INPUT;
@@ -142,7 +142,7 @@ const struct dump_command dump_command_diff = {
 	.options = own_options,
 	.unsharded = unsharded,
 	.options_size = sizeof(struct diff_options),
-	.check = check,
-	.run = run,
-	.free_options = free_options,
+	.check = diff_check,
+	.run = diff_run,
+	.free_options = diff_free_options,
 };

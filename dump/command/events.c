@@ -72,7 +72,7 @@ static int take_where(void *query, const char *argument)
 	return dump_query_add(query, argument);
 }
 
-#define EVENTS_FILTER(member, take) COMMON_CALLBACK(struct events_options, filter.member, take)
+#define EVENTS_FILTER(member, take_event) COMMON_CALLBACK(struct events_options, filter.member, take_event)
 
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "Which events (all that are given have to agree; of one given twice, either):"},
@@ -129,11 +129,11 @@ static const struct common_option own_options[] = {
 	{NULL},
 };
 
-static int check(const struct dump_options *shared)
+static int events_check(const struct dump_options *shared)
 {
 	const struct events_options *options = (const struct events_options *)shared;
 
-	if (options->filter.related && !options->filter.activities.asked)
+	if (options->filter.related && !options->filter.activities.selected_count)
 		return common_fail(PTL_MISUSE, "--related needs --activity");
 	if (options->count + options->tree > 1)
 		return common_fail(PTL_MISUSE, "--count does not go with --tree");
@@ -152,7 +152,7 @@ static int check(const struct dump_options *shared)
 	return 0;
 }
 
-static void free_options(struct dump_options *shared)
+static void events_free_options(struct dump_options *shared)
 {
 	dump_event_filter_free(&((struct events_options *)shared)->filter);
 }
@@ -263,7 +263,7 @@ static int keep_up(struct events *events, const struct ptl_event *event)
 	return flow_timeline_event(events->followed, event);
 }
 
-static int take(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+static int take_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct events *events = context;
 	const struct dump_filter *shared = &events->options->shared.filter;
@@ -288,7 +288,7 @@ static int take(void *context, struct ptl_trace *trace, const struct ptl_event *
 	return events->output->event(events, event, schema);
 }
 
-static int join(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+static int join_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct events *events = context;
 
@@ -369,7 +369,7 @@ static void check_names(const struct events *events)
 
 /* ---- the command --------------------------------------------------------------------------------- */
 
-static int show(struct events *events)
+static int show_events(struct events *events)
 {
 	struct ptl_trace *trace = events->session->trace;
 	const struct dump_filter *filter = &events->options->shared.filter;
@@ -378,12 +378,13 @@ static int show(struct events *events)
 		.first_time = filter->first_time,
 		.last_time = filter->last_time == UINT64_MAX ? 0 : filter->last_time,
 	};
-	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take},
-				   joining = {.size = sizeof(joining), .event = join};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take_event},
+				   joining = {.size = sizeof(joining), .event = join_event};
 	int status = 0;
 
 	/* Events that join activities may be anywhere in the trace. */
-	if (events->options->filter.related || (events->options->tree && events->options->filter.activities.asked))
+	if (events->options->filter.related ||
+	    (events->options->tree && events->options->filter.activities.selected_count))
 		status = ptl_process(trace, NULL, &joining, events);
 	if (status == 0)
 		status = ptl_process(trace, &times, &callbacks, events);
@@ -401,7 +402,7 @@ static int show_in_utf8(struct events *events)
 {
 	const locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 	const locale_t before = locale ? uselocale(locale) : (locale_t)0;
-	const int status = show(events);
+	const int status = show_events(events);
 
 	if (locale) {
 		uselocale(before);
@@ -431,7 +432,7 @@ static int show_with_stacks(struct events *events)
 	return status;
 }
 
-static int run(struct dump_session *session)
+static int events_run(struct dump_session *session)
 {
 	struct dump_names names = {0};
 	struct dump_values values = {
@@ -484,7 +485,7 @@ const struct dump_command dump_command_events = {
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_NAMES | DUMP_TAKES_FOLLOW,
 	.options = own_options,
 	.options_size = sizeof(struct events_options),
-	.check = check,
-	.run = run,
-	.free_options = free_options,
+	.check = events_check,
+	.run = events_run,
+	.free_options = events_free_options,
 };

@@ -115,7 +115,7 @@ static int show_flow(struct dump_session *session, struct dump_flow_print *print
 	return status;
 }
 
-static int run(struct dump_session *session)
+static int flow_run(struct dump_session *session)
 {
 	const struct flow_options *options = (const struct flow_options *)session->options;
 	struct dump_flow_print print = {
@@ -160,12 +160,12 @@ static int run(struct dump_session *session)
 	return status;
 }
 
-static void free_options(struct dump_options *options)
+static void flow_free_options(struct dump_options *options)
 {
 	common_string_list_free(&((struct flow_options *)options)->where);
 }
 
-static int check(const struct dump_options *shared)
+static int flow_check(const struct dump_options *shared)
 {
 	const struct flow_options *options = (const struct flow_options *)shared;
 
@@ -198,8 +198,8 @@ const struct dump_command dump_command_flow = {
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE |
 		 DUMP_TAKES_NAMES | DUMP_TAKES_FOLLOW,
 	.options = own_options,
-	.check = check,
+	.check = flow_check,
 	.options_size = sizeof(struct flow_options),
-	.run = run,
-	.free_options = free_options,
+	.run = flow_run,
+	.free_options = flow_free_options,
 };

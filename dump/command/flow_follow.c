@@ -25,7 +25,7 @@ struct follow {
 	uint64_t due;
 };
 
-static uint64_t now(void)
+static uint64_t monotonic_now(void)
 {
 	struct timespec time;
 
@@ -86,16 +86,16 @@ static int update(struct follow *follow, uint64_t last)
 	return status;
 }
 
-static int idle(struct dump_session *session)
+static int flow_idle(struct dump_session *session)
 {
 	struct follow *follow = session->idle_context;
-	const uint64_t start = now(), last = ptl_realtime_horizon(session->trace);
+	const uint64_t start = monotonic_now(), last = ptl_realtime_horizon(session->trace);
 	int status;
 
 	if (last < follow->from || (start < follow->due && !ptl_realtime_over(session->trace)))
 		return 0;
 	status = update(follow, last);
-	follow->due = now() + PAUSE_FACTOR * (now() - start);
+	follow->due = monotonic_now() + PAUSE_FACTOR * (monotonic_now() - start);
 	follow->due = follow->due > start + PERIOD ? follow->due : start + PERIOD;
 	return status;
 }
@@ -108,7 +108,7 @@ int dump_flow_follow(struct dump_session *session, struct dump_flow_print *print
 		return common_fail(PTL_MISUSE, "--follow needs times in the packets, and this trace is recorded with "
 					       "--timing none");
 	print->thread_width = THREAD_WIDTH;
-	session->idle = idle;
+	session->idle = flow_idle;
 	session->idle_context = &follow;
 	return dump_follow_wait(session);
 }

@@ -35,7 +35,7 @@ struct shown {
 
 /* ---- text ---------------------------------------------------------------------------------------- */
 
-static void add_name(const struct dump_graph *graph, const struct dump_graph_node *node, struct ptl_bytes *text)
+static void add_node_name(const struct dump_graph *graph, const struct dump_graph_node *node, struct ptl_bytes *text)
 {
 	if (node->depth)
 		dump_function_text(dump_function(graph->matches.calls->functions, node->function), text);
@@ -90,7 +90,7 @@ static void text_node(struct dump_table *table, const struct shown *shown, const
 	}
 	for (uint32_t i = 0; i < node->depth; i++)
 		common_text_add(&table->text, "  ");
-	add_name(graph, node, &table->text);
+	add_node_name(graph, node, &table->text);
 	dump_cell_text(table, node->depth ? DUMP_STYLE_PLAIN : DUMP_STYLE_BOLD);
 	if (node->depth)
 		dump_cell(table, DUMP_STYLE_DIM, dump_function(graph->matches.calls->functions, node->function)->image);
@@ -200,7 +200,7 @@ static int add_up(struct shown *shown, struct dump_call_session *calls, const st
 	int status;
 
 	observer.context = &shown->graph;
-	if (samples->asked)
+	if (samples->enabled)
 		return dump_samples_run(calls, samples, &observer, &shown->samples);
 	status = dump_call_session_run(calls, &observer);
 	if (status == 0 && !dump_functions_count(calls->functions))
@@ -230,7 +230,7 @@ static int show_graph(struct dump_call_session *calls, const struct graph_option
 	return status;
 }
 
-static int run(struct dump_session *session)
+static int graph_run(struct dump_session *session)
 {
 	struct dump_call_session calls;
 	int status = dump_call_session_open(&calls, session);
@@ -241,7 +241,7 @@ static int run(struct dump_session *session)
 	return status;
 }
 
-static int check(const struct dump_options *shared)
+static int graph_check(const struct dump_options *shared)
 {
 	return dump_sample_options_check(&((const struct graph_options *)shared)->samples);
 }
@@ -265,6 +265,6 @@ const struct dump_command dump_command_graph = {
 	.options = own_options,
 	.options_size = sizeof(struct graph_options),
 	.unsharded = unsharded,
-	.check = check,
-	.run = run,
+	.check = graph_check,
+	.run = graph_run,
 };

@@ -33,7 +33,7 @@ struct image_output {
 	int (*end)(struct images *images);
 };
 
-static int check(const struct dump_options *shared)
+static int images_check(const struct dump_options *shared)
 {
 	const struct images_options *options = (const struct images_options *)shared;
 
@@ -175,8 +175,8 @@ static const struct image_output json_output = {json_image, json_end};
 
 /* ---- list of images ------------------------------------------------------------------------------ */
 
-static bool is_wanted(const struct images *images, const struct flow_timeline_process *process,
-		      const struct flow_timeline_image *image)
+static bool is_wanted_image(const struct images *images, const struct flow_timeline_process *process,
+			    const struct flow_timeline_image *image)
 {
 	const struct dump_filter *filter = &images->session->options->filter;
 
@@ -196,7 +196,7 @@ static int show_images(struct images *images)
 			const struct flow_timeline_image *image = flow_timeline_image(images->timeline,
 										      process->images[k]);
 
-			if (!is_wanted(images, process, image))
+			if (!is_wanted_image(images, process, image))
 				continue;
 			images->output->image(images, process, image);
 			any = true;
@@ -207,7 +207,7 @@ static int show_images(struct images *images)
 	return images->output->end(images);
 }
 
-static int run(struct dump_session *session)
+static int images_run(struct dump_session *session)
 {
 	const struct images_options *options = (const struct images_options *)session->options;
 	struct images images = {
@@ -242,6 +242,6 @@ const struct dump_command dump_command_images = {
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE,
 	.options = own_options,
 	.options_size = sizeof(struct images_options),
-	.check = check,
-	.run = run,
+	.check = images_check,
+	.run = images_run,
 };

@@ -15,7 +15,7 @@ static const struct dump_column columns[] = {
 	{"NOT DECODED", true}, {"INSTRUCTIONS", true}, {"CODE", false}, {"PROCESS", false},
 };
 
-static const char *name_of(const struct flow_timeline *timeline, const struct flow_unmapped *range)
+static const char *image_name_of(const struct flow_timeline *timeline, const struct flow_unmapped *range)
 {
 	return range->process == FLOW_NONE ? "" : flow_timeline_process(timeline, range->process)->name;
 }
@@ -36,7 +36,7 @@ static void text_range(struct dump_table *table, const struct flow_timeline *tim
 	common_text_count(&table->text, range->instructions);
 	dump_cell_text(table, DUMP_STYLE_PLAIN);
 	dump_cell(table, DUMP_STYLE_PLAIN, range->has_code ? "in the trace" : "missing");
-	dump_cell(table, DUMP_STYLE_PLAIN, name_of(timeline, range));
+	dump_cell(table, DUMP_STYLE_PLAIN, image_name_of(timeline, range));
 }
 
 static void json_range(struct dump_session *session, const struct flow_timeline *timeline,
@@ -49,7 +49,7 @@ static void json_range(struct dump_session *session, const struct flow_timeline 
 		common_json_u64(json, "pid", range->pid);
 	else
 		common_json_null(json, "pid");
-	common_json_string(json, "process", name_of(timeline, range));
+	common_json_string(json, "process", image_name_of(timeline, range));
 	common_json_hex(json, "first", range->first);
 	common_json_hex(json, "last", range->last);
 	common_json_bool(json, "code_stored", range->has_code);

@@ -80,7 +80,7 @@ struct page {
 };
 
 /* Prints a label and page->text as its value, and empties page->text. */
-static void put(struct page *page, const char *label)
+static void put_label(struct page *page, const char *label)
 {
 	fprintf(page->session->out, "%s%-*s%s  %s\n", dump_dim(page->session), LABEL_WIDTH, label,
 		dump_plain(page->session), common_text_string(&page->text));
@@ -90,7 +90,7 @@ static void put(struct page *page, const char *label)
 static void put_words(struct page *page, const char *label, const char *words)
 {
 	common_text_safe(&page->text, words);
-	put(page, label);
+	put_label(page, label);
 }
 
 static bool has_loss(const struct ptl_trace *trace, uint32_t kind)
@@ -120,7 +120,7 @@ static void put_file(struct page *page)
 	ptl_trace_version(page->trace, &major, &minor);
 	put_words(page, "file", page->session->path);
 	common_text_format(&page->text, "PTL %u.%u", major, minor);
-	put(page, "format");
+	put_label(page, "format");
 	put_words(page, "complete", completeness(page->trace));
 	common_text_size(&page->text, sizes.file);
 	common_text_add(&page->text, ", of ");
@@ -128,7 +128,7 @@ static void put_file(struct page *page)
 	common_text_add(&page->text, " before compression (stored ");
 	common_text_share(&page->text, sizes.stored, sizes.raw);
 	common_text_add(&page->text, ")");
-	put(page, "size");
+	put_label(page, "size");
 }
 
 static void put_machine(struct page *page)
@@ -139,7 +139,7 @@ static void put_machine(struct page *page)
 	common_text_safe(text, *machine->source ? machine->source : "unknown");
 	common_text_add(text, machine->software ? ": packets were made by software" : "");
 	common_text_add(text, machine->redacted ? ", redacted" : "");
-	put(page, "source");
+	put_label(page, "source");
 	if (*machine->hostname || *machine->kernel) {
 		const char *const words[] = {machine->hostname, machine->kernel, machine->architecture};
 
@@ -149,7 +149,7 @@ static void put_machine(struct page *page)
 		}
 		if (machine->cpus)
 			common_text_format(text, ", %" PRIu32 " CPUs", machine->cpus);
-		put(page, "machine");
+		put_label(page, "machine");
 	}
 	common_text_safe(text, *machine->cpu_name ? machine->cpu_name : "unknown");
 	if (machine->vendor || machine->family)
@@ -157,7 +157,7 @@ static void put_machine(struct page *page)
 				   machine->stepping);
 	if (machine->mode)
 		common_text_format(text, ", %u-bit code", machine->mode);
-	put(page, "processor");
+	put_label(page, "processor");
 }
 
 /* Prints the further machines of a merged trace. */
@@ -181,7 +181,7 @@ static void put_machines(struct page *page)
 			common_text_duration(text, machine->shift_uncertainty);
 		}
 		snprintf(name, sizeof(name), "machine %zu", i);
-		put(page, name);
+		put_label(page, name);
 	}
 }
 
@@ -193,22 +193,22 @@ static void put_clock(struct page *page)
 	common_text_add(text, dump_clock_name(machine->clock));
 	if (machine->clock == PTL_CLOCK_VIRTUAL)
 		common_text_add(text, ": counts instructions, one for a nanosecond");
-	put(page, "clock");
+	put_label(page, "clock");
 	if (machine->wall_start) {
 		common_text_wall_time(text, machine->wall_start);
 		if (machine->wall_uncertainty) {
 			common_text_add(text, " +/- ");
 			common_text_duration(text, machine->wall_uncertainty);
 		}
-		put(page, "started");
+		put_label(page, "started");
 	}
 	if (machine->end_time > machine->start_time) {
 		common_text_duration(text, machine->end_time - machine->start_time);
-		put(page, "duration");
+		put_label(page, "duration");
 	}
 	if (machine->tsc_frequency) {
 		common_text_format(text, "%.3f MHz", (double)machine->tsc_frequency / 1e6);
-		put(page, "tsc");
+		put_label(page, "tsc");
 	}
 }
 
@@ -240,7 +240,7 @@ static void put_pt(struct page *page)
 		common_text_format(text, ", CycThresh %u", machine->cyc_threshold);
 	if (machine->nominal_ratio)
 		common_text_format(text, ", nominal ratio %u", machine->nominal_ratio);
-	put(page, "Intel PT");
+	put_label(page, "Intel PT");
 }
 
 static void title(struct page *page, const char *words)
@@ -446,7 +446,7 @@ static void put_provenance(struct page *page)
 		common_text_safe(&page->text, step->version);
 		common_text_add(&page->text, "  ");
 		common_text_wall_time(&page->text, step->wall_time);
-		put(page, "made by");
+		put_label(page, "made by");
 		put_words(page, "  command", step->command);
 		if (*step->rules)
 			put_words(page, "  rules", step->rules);
@@ -459,7 +459,7 @@ static void put_provenance(struct page *page)
 			common_text_format(&page->text, "  %" PRIu64 " bytes", step->input[k].size);
 			if (kind)
 				common_text_format(&page->text, "  %s %s", kind, hash);
-			put(page, "  input");
+			put_label(page, "  input");
 		}
 	}
 }
@@ -495,7 +495,7 @@ static void put_check(struct page *page, size_t broken_blobs)
 		put_count(&page->text, broken_blobs, "blob");
 		common_text_add(&page->text, " not whole");
 	}
-	put(page, "checked");
+	put_label(page, "checked");
 }
 
 static int show_text(struct dump_session *session, size_t broken_blobs)
@@ -525,7 +525,7 @@ static int show_text(struct dump_session *session, size_t broken_blobs)
 	return status;
 }
 
-static int run(struct dump_session *session)
+static int info_run(struct dump_session *session)
 {
 	size_t broken_blobs = 0;
 	int status = options_of(session)->check ? dump_info_check(session, &broken_blobs) : 0;
@@ -554,5 +554,5 @@ const struct dump_command dump_command_info = {
 	.options = own_options,
 	.lists_damage = true,
 	.options_size = sizeof(struct dump_info_options),
-	.run = run,
+	.run = info_run,
 };

@@ -361,7 +361,7 @@ static int show_latency(struct dump_call_session *calls, const struct latency_op
 	return status;
 }
 
-static int run(struct dump_session *session)
+static int latency_run_command(struct dump_session *session)
 {
 	struct dump_call_session calls;
 	int status = dump_call_session_open(&calls, session);
@@ -389,5 +389,5 @@ const struct dump_command dump_command_latency = {
 		 DUMP_TAKES_SHARD,
 	.options = own_options,
 	.options_size = sizeof(struct latency_options),
-	.run = run,
+	.run = latency_run_command,
 };

@@ -46,7 +46,7 @@ static const struct common_option own_options[] = {
 	{NULL},
 };
 
-static int check(const struct dump_options *shared)
+static int lint_check(const struct dump_options *shared)
 {
 	if (shared->json && ((const struct lint_options *)shared)->github)
 		return common_fail(PTL_MISUSE, "--github does not go with --json");
@@ -91,7 +91,7 @@ static int write_reports(const struct dump_lint_report *report, const struct lin
 	return status;
 }
 
-static int show(struct dump_session *session, const struct dump_lint_report *report)
+static int show_findings(struct dump_session *session, const struct dump_lint_report *report)
 {
 	const struct lint_options *options = (const struct lint_options *)session->options;
 	int status = 0;
@@ -111,7 +111,7 @@ static int show(struct dump_session *session, const struct dump_lint_report *rep
 	return COMMON_EXIT_FINDING;
 }
 
-static int run(struct dump_session *session)
+static int lint_run(struct dump_session *session)
 {
 	struct lint_options *options = (struct lint_options *)session->options;
 	struct dump_lint lint = {0};
@@ -130,7 +130,7 @@ static int run(struct dump_session *session)
 	status = dump_lint_measure(session, timeline, &view_options, broken_blobs, &lint);
 	common_progress_end();
 	if (!status)
-		status = show(session, &report);
+		status = show_findings(session, &report);
 	dump_lint_free(&lint);
 	flow_timeline_free(timeline);
 	return status;
@@ -154,6 +154,6 @@ const struct dump_command dump_command_lint = {
 	.lists_damage = true,
 	.judges_damage = true,
 	.options_size = sizeof(struct lint_options),
-	.check = check,
-	.run = run,
+	.check = lint_check,
+	.run = lint_run,
 };

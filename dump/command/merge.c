@@ -55,7 +55,7 @@ static const char *choose_path(const struct merge_options *options, const struct
 }
 
 /* Runs the shards' command with its recorded options and files. */
-static int merge(const struct merge_options *options, struct dump_partial_set *set)
+static int merge_shards(const struct merge_options *options, struct dump_partial_set *set)
 {
 	const struct dump_description *work = dump_partial_set_description(set);
 	const struct dump_command *command = find_command(work->command);
@@ -92,7 +92,7 @@ static int open_and_merge(const struct merge_options *options, char **paths, siz
 	if (!status && options->traces.count && options->traces.count != dump_partial_set_path_count(set))
 		status = common_fail(PTL_MISUSE, "--trace was given %zu times, and the command has %zu traces",
 				     options->traces.count, dump_partial_set_path_count(set));
-	status = status < 0 ? common_message_failure(status) : merge(options, set);
+	status = status < 0 ? common_message_failure(status) : merge_shards(options, set);
 	dump_partial_set_close(set);
 	return status;
 }

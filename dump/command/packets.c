@@ -82,7 +82,7 @@ static const struct common_option own_options[] = {
 	{NULL},
 };
 
-static void heading(struct packets *packets)
+static void packets_heading(struct packets *packets)
 {
 	const struct ptl_stream *stream = packets->stream;
 	struct dump_session *session = packets->session;
@@ -222,7 +222,7 @@ static void show_text(struct packets *packets, const struct flow_packet_item *it
 	putc_unlocked('\n', session->out);
 }
 
-static void show(struct packets *packets, const struct flow_packet_item *item)
+static void show_packet(struct packets *packets, const struct flow_packet_item *item)
 {
 	if (item->type == FLOW_PACKET_ITEM_SKIPPED) {
 		packets->skipped += item->size;
@@ -256,10 +256,10 @@ static int show_range(struct packets *packets, uint64_t from, uint64_t end)
 	int written = 0;
 
 	if (!packets->headed)
-		heading(packets);
+		packets_heading(packets);
 	packets->headed = true;
 	while (status >= 0 && !written && (status = flow_packet_walk_next(&walk, &item)) > 0) {
-		show(packets, &item);
+		show_packet(packets, &item);
 		if (++packets->items % CHECK_EVERY == 0)
 			written = dump_output_check(packets->session);
 	}
@@ -338,7 +338,7 @@ static int find_processes(const struct dump_session *session)
 	return status;
 }
 
-static int run(struct dump_session *session)
+static int packets_run(struct dump_session *session)
 {
 	struct packets packets = {
 		.session = session,
@@ -377,5 +377,5 @@ const struct dump_command dump_command_packets = {
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME,
 	.options = own_options,
 	.options_size = sizeof(struct packets_options),
-	.run = run,
+	.run = packets_run,
 };

@@ -226,7 +226,7 @@ static const struct process_output json_output = {json_process, json_thread, jso
 
 /* ---- the tree ------------------------------------------------------------------------------------ */
 
-static bool is_wanted(const struct walk *walk, const struct flow_timeline_process *process)
+static bool is_wanted_process(const struct walk *walk, const struct flow_timeline_process *process)
 {
 	const struct dump_filter *filter = &walk->options->shared.filter;
 
@@ -240,11 +240,11 @@ static bool is_wanted(const struct walk *walk, const struct flow_timeline_proces
 	return filter->tids.count == 0;
 }
 
-static void show(struct walk *walk, uint32_t index, unsigned depth)
+static void show_process(struct walk *walk, uint32_t index, unsigned depth)
 {
 	const struct flow_timeline_process *process = flow_timeline_process(walk->timeline, index);
 
-	if (!is_wanted(walk, process))
+	if (!is_wanted_process(walk, process))
 		return;
 	walk->output->process(walk, process, depth);
 	for (size_t i = 0; i < process->thread_count && walk->options->threads; i++) {
@@ -265,7 +265,7 @@ static void show_tree(struct walk *walk, uint32_t root)
 		uint32_t next;
 
 		walk->visited[at] = true;
-		show(walk, at, depth);
+		show_process(walk, at, depth);
 		next = walk->first_child[at];
 		if (next != FLOW_NONE && !walk->visited[next]) {
 			at = next;
@@ -311,12 +311,12 @@ static int show_all(struct walk *walk)
 	/* The remaining processes are in a cycle of parents: shown without a tree. */
 	for (uint32_t i = 0; i < count; i++) {
 		if (!walk->visited[i])
-			show(walk, i, 0);
+			show_process(walk, i, 0);
 	}
 	return walk->output->end(walk);
 }
 
-static int run(struct dump_session *session)
+static int processes_run(struct dump_session *session)
 {
 	struct walk walk = {
 		.session = session,
@@ -349,5 +349,5 @@ const struct dump_command dump_command_processes = {
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_TIME,
 	.options = own_options,
 	.options_size = sizeof(struct processes_options),
-	.run = run,
+	.run = processes_run,
 };

@@ -77,7 +77,7 @@ static int help(const struct dump_command *const *commands, const char *examples
 	return argc == 1 ? dump_program_main(commands, examples, 2, words) : run_command(commands, 2, words);
 }
 
-static const struct dump_command *find(const struct dump_command *const *commands, const char *name)
+static const struct dump_command *find_command(const struct dump_command *const *commands, const char *name)
 {
 	while (*commands && strcmp((*commands)->name, name) != 0)
 		commands++;
@@ -86,7 +86,7 @@ static const struct dump_command *find(const struct dump_command *const *command
 
 static int run_command(const struct dump_command *const *commands, int argc, char **argv)
 {
-	const struct dump_command *command = find(commands, argv[0]);
+	const struct dump_command *command = find_command(commands, argv[0]);
 
 	return command ? dump_command_main(command, argc, argv) : fail_command(commands, argv[0]);
 }
@@ -95,7 +95,7 @@ static int run_command(const struct dump_command *const *commands, int argc, cha
 static void hint_order(const struct dump_command *const *commands, int argc, char **argv)
 {
 	for (int i = 2; i < argc; i++)
-		if (find(commands, argv[i])) {
+		if (find_command(commands, argv[i])) {
 			common_message_hint("ptl-dump %s %s ...    options come behind the command", argv[i], argv[1]);
 			return;
 		}

@@ -75,7 +75,7 @@ static const char *thread_name(const struct report_run *run, const struct dump_r
 	return thread->process == row->process && strcmp(thread->name, process_name(run, row)) != 0 ? thread->name : "";
 }
 
-static bool is_wanted(const struct report_run *run, const struct dump_report_row *row)
+static bool is_wanted_row(const struct report_run *run, const struct dump_report_row *row)
 {
 	return !row->image || dump_filter_wants_image(&run->session->options->filter, row->image);
 }
@@ -122,7 +122,7 @@ static size_t choose_columns(const struct report_run *run, struct dump_column co
 		[DUMP_REPORT_PROCESS] = {"PID", "NAME"},
 		[DUMP_REPORT_THREAD] = {"TID", "NAME"},
 	};
-	const bool of_flow = !run->options->samples.asked;
+	const bool of_flow = !run->options->samples.enabled;
 	size_t count = of_flow ? 0 : choose_amounts(run, columns);
 
 	if (run->has_calls)
@@ -152,7 +152,7 @@ static void number_cells(struct dump_table *table, uint64_t value, uint64_t of)
 /* Adds cells with nanoseconds or units of a counter. */
 static void time_cells(struct dump_table *table, const struct report_run *run, uint64_t value, uint64_t of)
 {
-	if (run->options->samples.asked && !run->samples.in_time)
+	if (run->options->samples.enabled && !run->samples.in_time)
 		common_text_count(&table->text, value);
 	else
 		common_text_duration(&table->text, value);
@@ -245,7 +245,7 @@ static int text_output(const struct report_run *run)
 	uint64_t shown = 0;
 
 	for (size_t i = 0; i < run->report->count && shown < limit; i++) {
-		if (!is_wanted(run, &run->report->rows[i]))
+		if (!is_wanted_row(run, &run->report->rows[i]))
 			continue;
 		text_row(&table, run, &run->report->rows[i]);
 		shown++;
@@ -298,7 +298,7 @@ static void json_names(const struct report_run *run, const struct dump_report_ro
 static void json_amounts(const struct report_run *run, const struct dump_report_row *row)
 {
 	struct common_json *json = &run->session->json_out;
-	const bool samples = run->options->samples.asked;
+	const bool samples = run->options->samples.enabled;
 
 	if (samples)
 		common_json_string(json, "event", run->samples.name);
@@ -324,7 +324,7 @@ static int json_output(const struct report_run *run)
 	for (size_t i = 0; i < run->report->count && shown < limit; i++) {
 		const struct dump_report_row *row = &run->report->rows[i];
 
-		if (!is_wanted(run, row))
+		if (!is_wanted_row(run, row))
 			continue;
 		common_json_object(json, NULL);
 		json_names(run, row);
@@ -356,10 +356,12 @@ static int count_samples(struct report_run *run, struct dump_call_session *calls
 /* Returns the sort order. Samples are sorted by their periods, if known. */
 static unsigned order_of(const struct report_run *run)
 {
-	const char *asked = dump_report_orders[run->options->sort];
-	const char *order = !strcmp(asked, "self") ? "self-time" : !strcmp(asked, "total") ? "total-time" : asked;
+	const char *wanted_order = dump_report_orders[run->options->sort];
+	const char *order = !strcmp(wanted_order, "self")    ? "self-time"
+			    : !strcmp(wanted_order, "total") ? "total-time"
+							     : wanted_order;
 
-	if (!run->options->samples.asked || !run->timed)
+	if (!run->options->samples.enabled || !run->timed)
 		return run->options->sort;
 	for (unsigned i = 0; dump_report_orders[i]; i++)
 		if (!strcmp(dump_report_orders[i], order))
@@ -377,15 +379,15 @@ static int show_report(struct dump_call_session *calls, const struct report_opti
 		.calls = calls,
 		.report = &report,
 		.sum = &report.sum,
-		.has_calls = !by_line && options->by != DUMP_REPORT_INLINE && !options->samples.asked,
+		.has_calls = !by_line && options->by != DUMP_REPORT_INLINE && !options->samples.enabled,
 		.has_totals = !by_line,
 	};
-	int status = options->samples.asked ? count_samples(&run, calls, &report)
-		     : run.has_calls        ? count_calls(calls, &report)
-					    : dump_report_lines(&report);
+	int status = options->samples.enabled ? count_samples(&run, calls, &report)
+		     : run.has_calls          ? count_calls(calls, &report)
+					      : dump_report_lines(&report);
 
 	run.timed = report.timed;
-	if (status == 0 && !options->samples.asked && !dump_functions_count(calls->functions))
+	if (status == 0 && !options->samples.enabled && !dump_functions_count(calls->functions))
 		dump_samples_hint(calls);
 	if (status == 0) {
 		dump_report_sort(&report, order_of(&run));
@@ -396,7 +398,7 @@ static int show_report(struct dump_call_session *calls, const struct report_opti
 	return status;
 }
 
-static int run(struct dump_session *session)
+static int report_run_command(struct dump_session *session)
 {
 	struct dump_call_session calls;
 	bool *wanted = NULL;
@@ -420,7 +422,7 @@ static const char *const *orders_of(const struct report_options *options)
 						"name", NULL};
 	static const char *const of_samples[] = {"self", "total", "name", NULL};
 
-	if (options->samples.asked)
+	if (options->samples.enabled)
 		return of_samples;
 	return options->by == DUMP_REPORT_LINE     ? of_lines
 	       : options->by == DUMP_REPORT_INLINE ? of_inline
@@ -428,20 +430,20 @@ static const char *const *orders_of(const struct report_options *options)
 }
 
 /* Refuses sort orders for which rows have no values: the rows would be sorted by name without notice. */
-static int check(const struct dump_options *shared)
+static int report_check(const struct dump_options *shared)
 {
 	const struct report_options *options = (const struct report_options *)shared;
 	const char *const *known = orders_of(options);
 	const char *order = dump_report_orders[options->sort];
 	char names[128];
 
-	if (options->samples.asked && (options->by == DUMP_REPORT_LINE || options->by == DUMP_REPORT_INLINE))
+	if (options->samples.enabled && (options->by == DUMP_REPORT_LINE || options->by == DUMP_REPORT_INLINE))
 		return common_fail(PTL_MISUSE, "--samples does not go with --by %s", by_names[options->by]);
 	for (const char *const *name = known; *name; name++)
 		if (strcmp(*name, order) == 0)
 			return dump_sample_options_check(&options->samples);
 	common_options_join_choices(known, names, sizeof(names));
-	if (options->samples.asked)
+	if (options->samples.enabled)
 		return common_fail(PTL_MISUSE, "--samples has no %s: --sort takes %s", order, names);
 	return common_fail(PTL_MISUSE, "--by %s has no %s: --sort takes %s", by_names[options->by], order, names);
 }
@@ -467,7 +469,7 @@ const struct dump_command dump_command_report = {
 		 DUMP_TAKES_NAMES | DUMP_TAKES_SHARD,
 	.options = own_options,
 	.options_size = sizeof(struct report_options),
-	.check = check,
+	.check = report_check,
 	.unsharded = unsharded,
-	.run = run,
+	.run = report_run_command,
 };

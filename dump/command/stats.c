@@ -365,7 +365,7 @@ static int json_output(const struct stats_run *run)
 
 /* ---- shared by both ------------------------------------------------------------------------------ */
 
-static int show(struct stats_run *run, const struct flow_stats *stats)
+static int show_stats(struct stats_run *run, const struct flow_stats *stats)
 {
 	int status = flow_symbols_open(run->session->trace, run->timeline, !run->options->shared.no_demangle,
 				       &run->symbols);
@@ -402,7 +402,7 @@ int dump_stats_show(struct dump_session *session, const struct flow_timeline *ti
 		.options = (const struct stats_options *)session->options,
 	};
 
-	return show(&run, stats);
+	return show_stats(&run, stats);
 }
 
 struct flow_stats_wanted dump_stats_wanted(const struct stats_options *options)
@@ -414,7 +414,7 @@ struct flow_stats_wanted dump_stats_wanted(const struct stats_options *options)
 	};
 }
 
-static int check(const struct dump_options *shared)
+static int stats_check(const struct dump_options *shared)
 {
 	const struct stats_options *options = (const struct stats_options *)shared;
 
@@ -426,7 +426,7 @@ static int check(const struct dump_options *shared)
 	return 0;
 }
 
-static int run(struct dump_session *session)
+static int stats_run_command(struct dump_session *session)
 {
 	const struct stats_options *options = (const struct stats_options *)session->options;
 	const struct flow_stats_wanted wanted = dump_stats_wanted(options);
@@ -448,7 +448,7 @@ static int run(struct dump_session *session)
 		status = count_unmapped(&stats_run, &view_options);
 	common_progress_end();
 	if (status == 0)
-		status = show(&stats_run, &stats);
+		status = show_stats(&stats_run, &stats);
 	if (status == 0 && stats_run.unmapped && !options->shared.json)
 		common_message_hint("ptl-dump images --unmapped %s    shows where", session->path);
 	if (status == 0 && stats.total.gap_causes[FLOW_GAP_CODE] && !options->shared.json)
@@ -474,7 +474,7 @@ const struct dump_command dump_command_stats = {
 		 DUMP_TAKES_FOLLOW | DUMP_TAKES_SHARD,
 	.options = own_options,
 	.unsharded = unsharded,
-	.check = check,
+	.check = stats_check,
 	.options_size = sizeof(struct stats_options),
-	.run = run,
+	.run = stats_run_command,
 };

@@ -29,7 +29,7 @@ struct follow {
 	uint64_t due;
 };
 
-static uint64_t now(void)
+static uint64_t monotonic_now(void)
 {
 	struct timespec time;
 
@@ -119,7 +119,7 @@ static void renumber(struct follow *follow, struct flow_timeline *timeline)
 /* ---- counting ---------------------------------------------------------------------------------------------------- */
 
 /* Adds the counts of the selected segments to `sum`. */
-static int count(struct follow *follow, bool whole, struct flow_stats *sum)
+static int count_segments(struct follow *follow, bool whole, struct flow_stats *sum)
 {
 	struct flow_view_options options = dump_session_view_options(follow->session);
 	struct flow_stats stats;
@@ -168,11 +168,11 @@ static void show_time(const struct dump_session *session)
 	common_bytes_free(&text);
 }
 
-static int show(struct follow *follow)
+static int show_stats_so_far(struct follow *follow)
 {
 	struct dump_session *session = follow->session;
 	struct flow_stats all = {0};
-	int status = count(follow, false, &all);
+	int status = count_segments(follow, false, &all);
 
 	forget_gaps(&all);
 	if (status == 0)
@@ -195,16 +195,16 @@ static int update(struct follow *follow)
 	if (status < 0)
 		return status;
 	renumber(follow, timeline);
-	status = count(follow, true, &follow->done);
+	status = count_segments(follow, true, &follow->done);
 	if (status == 0)
 		status = note_counted(follow);
-	return status == 0 ? show(follow) : status;
+	return status == 0 ? show_stats_so_far(follow) : status;
 }
 
-static int idle(struct dump_session *session)
+static int stats_idle(struct dump_session *session)
 {
 	struct follow *follow = session->idle_context;
-	const uint64_t start = now();
+	const uint64_t start = monotonic_now();
 	const size_t buffers = ptl_buffer_count(session->trace);
 	int status;
 
@@ -212,7 +212,7 @@ static int idle(struct dump_session *session)
 		return 0;
 	follow->buffers = buffers;
 	status = update(follow);
-	follow->due = now() + PAUSE_FACTOR * (now() - start);
+	follow->due = monotonic_now() + PAUSE_FACTOR * (monotonic_now() - start);
 	follow->due = follow->due > start + PERIOD ? follow->due : start + PERIOD;
 	return status;
 }
@@ -225,7 +225,7 @@ int dump_stats_follow(struct dump_session *session)
 	};
 	int status;
 
-	session->idle = idle;
+	session->idle = stats_idle;
 	session->idle_context = &follow;
 	status = dump_follow_wait(session);
 	flow_stats_free(&follow.done);

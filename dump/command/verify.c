@@ -159,7 +159,7 @@ static int print_text(struct dump_session *session, const struct dump_verify *ve
 	return print_packets(session, verify);
 }
 
-static int run(struct dump_session *session)
+static int verify_run(struct dump_session *session)
 {
 	const struct verify_options *options = (const struct verify_options *)session->options;
 	const struct flow_engine_class *const engines[2] = {
@@ -208,5 +208,5 @@ const struct dump_command dump_command_verify = {
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE,
 	.options = own_options,
 	.options_size = sizeof(struct verify_options),
-	.run = run,
+	.run = verify_run,
 };

@@ -34,12 +34,12 @@ static bool next_line(struct reading *reading)
 	return true;
 }
 
-static bool begins(const struct reading *reading, const char *with)
+static bool begins_with(const struct reading *reading, const char *with)
 {
 	return reading->size >= strlen(with) && memcmp(reading->line, with, strlen(with)) == 0;
 }
 
-static int fail(const struct reading *reading, const char *why)
+static int fail_reading(const struct reading *reading, const char *why)
 {
 	return common_fail(PTL_CORRUPT, "%s:%zu: %s", reading->name, reading->number, why);
 }
@@ -151,18 +151,18 @@ static int take_hunk(struct reading *reading)
 
 	if (!take_range(&at, end, '-', &old_line, &old_count) || at >= end || *at++ != ' ' ||
 	    !take_range(&at, end, '+', &line, &count))
-		return fail(reading, "this is no hunk of a unified diff such as @@ -3,4 +5,6 @@");
+		return fail_reading(reading, "this is no hunk of a unified diff such as @@ -3,4 +5,6 @@");
 	while (!status && (old_count || count)) {
 		char kind;
 
 		if (!next_line(reading))
-			return fail(reading, "the diff ends within a hunk");
+			return fail_reading(reading, "the diff ends within a hunk");
 		kind = reading->size ? *reading->line : ' ';
 		if (kind == '\\')
 			continue;
 		if ((kind != '+' && kind != '-' && kind != ' ') || (kind != '-' && !count) ||
 		    (kind != '+' && !old_count))
-			return fail(reading, "this line does not belong to its hunk");
+			return fail_reading(reading, "this line does not belong to its hunk");
 		if (kind == '+')
 			status = add_line(reading->changes, line);
 		line += kind != '-';
@@ -178,11 +178,11 @@ int dump_changes_parse(struct dump_changes *changes, const char *name, const cha
 	int status = 0;
 
 	while (!status && next_line(&reading)) {
-		if (begins(&reading, "+++ "))
+		if (begins_with(&reading, "+++ "))
 			status = add_file(&reading);
-		else if (begins(&reading, "@@ ") && !reading.any)
-			status = fail(&reading, "a hunk without a line \"+++ FILE\" before it");
-		else if (begins(&reading, "@@ "))
+		else if (begins_with(&reading, "@@ ") && !reading.any)
+			status = fail_reading(&reading, "a hunk without a line \"+++ FILE\" before it");
+		else if (begins_with(&reading, "@@ "))
 			status = take_hunk(&reading);
 	}
 	return status;

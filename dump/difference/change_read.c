@@ -21,7 +21,7 @@
 extern char **environ;
 
 /* Reads the pipe to its end. */
-static int read_all(int fd, struct ptl_bytes *text)
+static int read_pipe(int fd, struct ptl_bytes *text)
 {
 	ssize_t got;
 
@@ -48,7 +48,7 @@ static const char *first_line(int errors, char *line, size_t room)
 
 static int wait_for(pid_t child, const char *range, int errors)
 {
-	struct ptl_bytes said = {0};
+	struct ptl_bytes failure_text = {0};
 	char line[256];
 	int status;
 
@@ -57,13 +57,13 @@ static int wait_for(pid_t child, const char *range, int errors)
 			return common_fail_errno("cannot wait for git");
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
-	common_text_safe(&said, first_line(errors, line, sizeof(line)));
+	common_text_safe(&failure_text, first_line(errors, line, sizeof(line)));
 	common_fail(PTL_MISUSE,
 		    "'%s' is neither a file nor what git diff takes here (git: %s); give the file of a diff, or a "
 		    "range such "
 		    "as main...HEAD",
-		    range, common_text_string(&said));
-	common_bytes_free(&said);
+		    range, common_text_string(&failure_text));
+	common_bytes_free(&failure_text);
 	return PTL_MISUSE;
 }
 
@@ -115,7 +115,7 @@ static int ask_git(const char *range, struct ptl_bytes *text)
 	status = start_git(range, ends[1], errors, &child);
 	close(ends[1]);
 	if (!status) {
-		status = read_all(ends[0], text);
+		status = read_pipe(ends[0], text);
 		/* Closed before the wait for git: git may still be writing, and would block. */
 		close(ends[0]);
 		ends[0] = -1;

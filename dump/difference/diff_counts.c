@@ -74,7 +74,8 @@ static int make_item(struct counting *counting, const struct dump_diff_item *lik
 	return 0;
 }
 
-static int add(struct counting *counting, const struct key *key, const struct dump_diff_item *like, uint64_t count)
+static int add_count(struct counting *counting, const struct key *key, const struct dump_diff_item *like,
+		     uint64_t count)
 {
 	const uint64_t *known;
 	size_t index;
@@ -95,7 +96,7 @@ static int add(struct counting *counting, const struct key *key, const struct du
 	return status;
 }
 
-static int number_of(struct counting *counting, const char *name, uint64_t *number)
+static int name_number_of(struct counting *counting, const char *name, uint64_t *number)
 {
 	const uint64_t *known = common_byte_map_get(&counting->names, name, strlen(name));
 
@@ -114,11 +115,11 @@ static int add_function(struct counting *counting, const struct flow_profile_blo
 		.image = block->image,
 		.place = ip - (symbol ? symbol->offset : 0),
 	};
-	int status = number_of(counting, symbol ? symbol->name : "", &key.place);
+	int status = name_number_of(counting, symbol ? symbol->name : "", &key.place);
 
 	if (status || (like.calls && symbol && symbol->offset))
 		return status;
-	return add(counting, &key, &like, block->count * (like.calls ? 1 : block->instructions));
+	return add_count(counting, &key, &like, block->count * (like.calls ? 1 : block->instructions));
 }
 
 /* Returns the address of the block's last instruction. */
@@ -127,12 +128,12 @@ static uint64_t last_address(const struct flow_profile_block *block)
 	return block->address + block->size - block->lengths[block->instructions - 1];
 }
 
-static int add_block(struct counting *counting, const struct flow_profile_block *block, uint32_t image)
+static int diff_add_block(struct counting *counting, const struct flow_profile_block *block, uint32_t image)
 {
 	const uint64_t last = last_address(block), place = in_process(counting, block, last);
 	struct key key = {.place = last, .image = image, .kind = DUMP_DIFF_BLOCK};
 	struct dump_diff_item like = {.kind = DUMP_DIFF_BLOCK, .image = block->image, .place = place};
-	int status = add(counting, &key, &like, block->count);
+	int status = add_count(counting, &key, &like, block->count);
 
 	if (status || block->branch != FLOW_BRANCH_CONDITIONAL)
 		return status;
@@ -140,10 +141,10 @@ static int add_block(struct counting *counting, const struct flow_profile_block 
 	key.kind = DUMP_DIFF_EDGE;
 	like.way = DUMP_DIFF_TAKEN;
 	key.way = DUMP_DIFF_TAKEN;
-	status = add(counting, &key, &like, block->taken);
+	status = add_count(counting, &key, &like, block->taken);
 	like.way = DUMP_DIFF_NOT_TAKEN;
 	key.way = DUMP_DIFF_NOT_TAKEN;
-	return status ? status : add(counting, &key, &like, block->not_taken);
+	return status ? status : add_count(counting, &key, &like, block->not_taken);
 }
 
 static int add_edge(struct counting *counting, const struct flow_profile_edge *edge)
@@ -170,7 +171,7 @@ static int add_edge(struct counting *counting, const struct flow_profile_edge *e
 
 	if (!image.key || !to_image.key || image.by_symbol || to_image.by_symbol)
 		return 0;
-	return add(counting, &key, &like, edge->count);
+	return add_count(counting, &key, &like, edge->count);
 }
 
 /* ---- runs ---------------------------------------------------------------------------------------- */
@@ -200,7 +201,7 @@ static int take_block(struct counting *counting, const struct flow_profile_block
 	status = add_function(counting, block, &image, named ? &symbol : NULL);
 	if (status || image.by_symbol || block->branch == FLOW_BRANCH_NONE)
 		return status;
-	return add_block(counting, block, image.key);
+	return diff_add_block(counting, block, image.key);
 }
 
 static int take_profile(struct counting *counting)
@@ -243,16 +244,16 @@ static int take_time(struct counting *counting, const struct dump_diff_time *tim
 	struct key key = {.image = image->key, .kind = DUMP_DIFF_TIME};
 	struct dump_diff_item like = {.kind = DUMP_DIFF_TIME, .image = time->image, .place = time->place};
 	const char *path = flow_timeline_image(counting->run->timeline, time->image)->data.file_name;
-	int status = number_of(counting, time->name, &key.place);
+	int status = name_number_of(counting, time->name, &key.place);
 
 	if (status || dump_ignores_function(counting->diff->ignore, time->name) ||
 	    dump_ignores_address(
 		    counting->diff->ignore, path,
 		    flow_image_address(flow_timeline_image(counting->run->timeline, time->image), time->place)))
 		return status;
-	status = add(counting, &key, &like, time->time);
+	status = add_count(counting, &key, &like, time->time);
 	key.kind = like.kind = DUMP_DIFF_WORK;
-	return status ? status : add(counting, &key, &like, time->instructions);
+	return status ? status : add_count(counting, &key, &like, time->instructions);
 }
 
 static int time_run(struct counting *counting, uint32_t number)
@@ -324,7 +325,7 @@ static uint64_t distance(const struct dump_diff_item *item)
 	return item->least[1] > item->most[0] ? item->least[1] - item->most[0] : item->least[0] - item->most[1];
 }
 
-static int compare(uint64_t a, uint64_t b)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;
 }
@@ -340,21 +341,21 @@ static uint64_t file_address(const struct dump_diff *diff, const struct dump_dif
 static int by_distance(const void *a_, const void *b_, void *diff)
 {
 	const struct dump_diff_item *a = a_, *b = b_;
-	int order = compare(a->kind, b->kind);
+	int order = compare_numbers(a->kind, b->kind);
 
 	if (!order)
-		order = compare(distance(b), distance(a));
+		order = compare_numbers(distance(b), distance(a));
 	if (!order)
-		order = compare(a->run, b->run);
+		order = compare_numbers(a->run, b->run);
 	if (!order)
-		order = compare(a->image, b->image);
+		order = compare_numbers(a->image, b->image);
 	if (!order)
-		order = compare(file_address(diff, a), file_address(diff, b));
+		order = compare_numbers(file_address(diff, a), file_address(diff, b));
 	if (!order)
-		order = compare(a->way, b->way);
+		order = compare_numbers(a->way, b->way);
 	if (!order)
-		order = compare(a->to_image, b->to_image);
-	return order ? order : compare(a->to, b->to);
+		order = compare_numbers(a->to_image, b->to_image);
+	return order ? order : compare_numbers(a->to, b->to);
 }
 
 static void compare_items(struct counting *counting, struct dump_diff_counts *counts)

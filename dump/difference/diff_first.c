@@ -44,7 +44,7 @@ static int count_key(struct common_byte_map *map, const struct ptl_bytes *key, u
 	return 0;
 }
 
-static void add_name(struct ptl_bytes *key, const char *name)
+static void add_key_name(struct ptl_bytes *key, const char *name)
 {
 	common_write_bytes(key, name, strlen(name) + 1);
 }
@@ -68,13 +68,13 @@ static int find_places(const struct matching *matching, unsigned side, struct pl
 		const char *process = dump_diff_process_name(matching->runs[side], thread);
 
 		key.size = 0;
-		add_name(&key, process);
+		add_key_name(&key, process);
 		if (i && same_process(thread, &path->threads[i - 1]))
 			places[i].process_order = places[i - 1].process_order;
 		else
 			status = count_key(&processes, &key, &places[i].process_order);
 		common_write_le(&key, places[i].process_order, 8);
-		add_name(&key, dump_diff_thread_name(matching->runs[side], thread));
+		add_key_name(&key, dump_diff_thread_name(matching->runs[side], thread));
 		if (!status)
 			status = count_key(&threads, &key, &places[i].thread_order);
 		common_write_le(&key, places[i].thread_order, 8);

@@ -29,7 +29,7 @@ struct path_view {
 
 /* ---- on workers -------------------------------------------------------------------------- */
 
-static int begin(void *context, const struct flow_segment *segment, void **partial)
+static int path_begin(void *context, const struct flow_segment *segment, void **partial)
 {
 	(void)context;
 	(void)segment;
@@ -37,7 +37,7 @@ static int begin(void *context, const struct flow_segment *segment, void **parti
 	return *partial ? 0 : common_fail_memory("units", sizeof(struct partial));
 }
 
-static void drop(void *context, void *partial_)
+static void path_drop(void *context, void *partial_)
 {
 	struct partial *partial = partial_;
 
@@ -84,7 +84,7 @@ static bool is_ignored(const struct path_view *view, const struct flow_block *bl
 		dump_ignores_function(ignore, symbol.name));
 }
 
-static int add_block(const struct path_view *view, struct partial *partial, const struct flow_block *block)
+static int path_add_block(const struct path_view *view, struct partial *partial, const struct flow_block *block)
 {
 	struct dump_diff_unit unit = {
 		.first = block->ip,
@@ -115,7 +115,8 @@ static int add_block(const struct path_view *view, struct partial *partial, cons
 	return add_unit(partial, &unit);
 }
 
-static int consume(void *context, void *partial, const struct flow_segment *segment, const struct flow_batch *batch)
+static int path_consume(void *context, void *partial, const struct flow_segment *segment,
+			const struct flow_batch *batch)
 {
 	struct flow_batch_cursor cursor = flow_batch_walk(batch);
 	int status = 0;
@@ -123,7 +124,7 @@ static int consume(void *context, void *partial, const struct flow_segment *segm
 	(void)segment;
 	while (!status && flow_batch_next(&cursor)) {
 		if (cursor.block) {
-			status = add_block(context, partial, cursor.block);
+			status = path_add_block(context, partial, cursor.block);
 		} else if (cursor.event->kind == FLOW_GAP) {
 			const struct dump_diff_unit gap = {.first = cursor.event->cause,
 							   .key = DUMP_DIFF_GAP,
@@ -138,7 +139,7 @@ static int consume(void *context, void *partial, const struct flow_segment *segm
 
 /* ---- in order ---------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t hash, uint64_t value)
+static uint64_t mix_hash(uint64_t hash, uint64_t value)
 {
 	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
 	return hash ^ hash >> 29;
@@ -162,7 +163,7 @@ static int finish_unit(struct path_view *view, const struct dump_diff_unit *unit
 	struct dump_diff_thread *thread = view->thread;
 	const uint64_t number = view->units++;
 
-	view->hash = mix(mix(mix(view->hash, unit->key), unit->first), unit->end);
+	view->hash = mix_hash(mix_hash(mix_hash(view->hash, unit->key), unit->first), unit->end);
 	if (view->units % DUMP_DIFF_CHUNK == 0 && end_chunk(view) < 0)
 		return PTL_NO_MEMORY;
 	if (number < thread->from || number - thread->from >= thread->wanted)
@@ -238,7 +239,7 @@ static int begin_thread(struct path_view *view, const struct flow_segment *segme
 	return 0;
 }
 
-static int emit(void *context, const struct flow_segment *segment, void *partial_, uint64_t horizon)
+static int path_emit(void *context, const struct flow_segment *segment, void *partial_, uint64_t horizon)
 {
 	struct path_view *view = context;
 	struct partial *partial = partial_;
@@ -249,7 +250,7 @@ static int emit(void *context, const struct flow_segment *segment, void *partial
 		view->thread->group = segment->group;
 	for (size_t i = 0; !status && i < partial->count; i++)
 		status = take_unit(view, &partial->units[i]);
-	drop(context, partial);
+	path_drop(context, partial);
 	return status;
 }
 
@@ -259,10 +260,10 @@ int dump_diff_path_run(const struct dump_diff *diff, const struct dump_diff_run 
 	const struct flow_view_options options = dump_session_view_options(&run->session);
 	const struct flow_view view = {
 		.context = &context,
-		.begin = begin,
-		.consume = consume,
-		.emit = emit,
-		.drop = drop,
+		.begin = path_begin,
+		.consume = path_consume,
+		.emit = path_emit,
+		.drop = path_drop,
 	};
 	int status = flow_view_run(run->session.trace, run->timeline, &options, &view);
 

@@ -35,7 +35,7 @@ static int set_open(struct dump_activity_tree *tree, const struct ptl_guid *acti
 	return common_byte_map_put(&tree->open, activity->bytes, sizeof(activity->bytes), pair);
 }
 
-static void join(struct dump_activity_tree *tree, uint32_t child)
+static void join_activity(struct dump_activity_tree *tree, uint32_t child)
 {
 	const uint32_t parent = tree->pairs[child].parent;
 	uint32_t *first = parent == NONE ? &tree->first : &tree->pairs[parent].first_child;
@@ -48,7 +48,8 @@ static void join(struct dump_activity_tree *tree, uint32_t child)
 	*last = child;
 }
 
-static int start(struct dump_activity_tree *tree, const struct ptl_event *event, const struct ptl_schema *schema)
+static int start_activity(struct dump_activity_tree *tree, const struct ptl_event *event,
+			  const struct ptl_schema *schema)
 {
 	const uint32_t number = (uint32_t)tree->count, under = open_in(tree, &event->activity);
 	struct dump_activity_pair *pair;
@@ -73,7 +74,7 @@ static int start(struct dump_activity_tree *tree, const struct ptl_event *event,
 	};
 	if (under == NONE && (event->flags & PTL_EVENT_HAS_RELATED))
 		pair->parent = open_in(tree, &event->related);
-	join(tree, number);
+	join_activity(tree, number);
 	return set_open(tree, &event->activity, number);
 }
 
@@ -87,7 +88,7 @@ static bool is_stop_of(const struct dump_activity_pair *pair, const struct ptl_d
  * Closes the innermost matching pair. Inner pairs that are still open stay without a stop: their Stop event was lost,
  * or a filter of the recording removed it.
  */
-static int stop(struct dump_activity_tree *tree, const struct ptl_event *event)
+static int stop_activity(struct dump_activity_tree *tree, const struct ptl_event *event)
 {
 	uint32_t pair = open_in(tree, &event->activity);
 
@@ -109,9 +110,9 @@ int dump_activity_tree_add(struct dump_activity_tree *tree, const struct ptl_eve
 	if (!(event->flags & PTL_EVENT_HAS_ACTIVITY))
 		return 0;
 	if (event->descriptor.opcode == PTL_OPCODE_START)
-		return start(tree, event, schema);
+		return start_activity(tree, event, schema);
 	if (event->descriptor.opcode == PTL_OPCODE_STOP)
-		return stop(tree, event);
+		return stop_activity(tree, event);
 	pair = open_in(tree, &event->activity);
 	if (pair != NONE)
 		tree->pairs[pair].events++;
@@ -138,7 +139,8 @@ static const char *process_name(const struct printing *printing, const struct du
 }
 
 /* Appends "Provider/Task", without the suffix "/Start". */
-static void add_name(const struct printing *printing, const struct dump_activity_pair *pair, struct ptl_bytes *text)
+static void add_task_name(const struct printing *printing, const struct dump_activity_pair *pair,
+			  struct ptl_bytes *text)
 {
 	static const char end[] = "/Start";
 	const size_t size = sizeof(end) - 1;
@@ -166,7 +168,7 @@ static void text_pair(struct printing *printing, const struct dump_activity_pair
 	common_text_pad(text, before, 10);
 	common_text_format(text, "  %*s%s", (int)(2 * (depth < SHOWN_DEPTH ? depth : SHOWN_DEPTH)), "",
 			   dump_bold(printing->session));
-	add_name(printing, pair, text);
+	add_task_name(printing, pair, text);
 	common_text_add(text, dump_plain(printing->session));
 	common_text_add(text, "  ");
 	common_text_safe(text, process_name(printing, pair));
@@ -194,7 +196,7 @@ static void json_pair(struct printing *printing, const struct dump_activity_pair
 	char guid[PTL_GUID_TEXT_SIZE];
 
 	printing->text.size = 0;
-	add_name(printing, pair, &printing->text);
+	add_task_name(printing, pair, &printing->text);
 	common_guid_format(&pair->activity, guid);
 	common_json_object(json, NULL);
 	common_json_u64(json, "depth", depth);

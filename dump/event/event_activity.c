@@ -17,7 +17,7 @@ void dump_activities_free(struct dump_activities *activities)
 }
 
 /* Finds the number of a GUID, or assigns a new number. */
-static int number_of(struct dump_activities *activities, const struct ptl_guid *guid, uint32_t *number)
+static int activity_number_of(struct dump_activities *activities, const struct ptl_guid *guid, uint32_t *number)
 {
 	const size_t count = activities->count;
 	const uint64_t *known = common_byte_map_get(&activities->numbers, guid->bytes, sizeof(guid->bytes));
@@ -39,9 +39,9 @@ static int number_of(struct dump_activities *activities, const struct ptl_guid *
 int dump_activities_ask(struct dump_activities *activities, const struct ptl_guid *guid)
 {
 	uint32_t number;
-	const int status = number_of(activities, guid, &number);
+	const int status = activity_number_of(activities, guid, &number);
 
-	activities->asked = activities->count;
+	activities->selected_count = activities->count;
 	return status;
 }
 
@@ -65,9 +65,9 @@ int dump_activities_join(struct dump_activities *activities, const struct ptl_ev
 	if ((event->flags & both) != both || common_guid_equal(&event->activity, &none) ||
 	    common_guid_equal(&event->related, &none))
 		return 0;
-	status = number_of(activities, &event->activity, &one);
+	status = activity_number_of(activities, &event->activity, &one);
 	if (!status)
-		status = number_of(activities, &event->related, &other);
+		status = activity_number_of(activities, &event->related, &other);
 	if (status)
 		return status;
 	one = root_of(activities, one);
@@ -81,7 +81,7 @@ static bool wants(const struct dump_activities *activities, const struct ptl_gui
 {
 	const uint64_t *known = common_byte_map_get(&activities->numbers, guid->bytes, sizeof(guid->bytes));
 
-	return known && root_of(activities, (uint32_t)*known) < activities->asked;
+	return known && root_of(activities, (uint32_t)*known) < activities->selected_count;
 }
 
 bool dump_activities_want(const struct dump_activities *activities, const struct ptl_event *event)

@@ -15,7 +15,7 @@ struct dump_activities {
 	struct ptl_guid *guids;         /* by number; selected activities come first */
 	uint32_t *parents;              /* by number; the root of a tree is its own parent */
 	size_t count;
-	size_t asked;
+	size_t selected_count;
 };
 
 void dump_activities_free(struct dump_activities *activities);

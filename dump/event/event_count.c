@@ -68,7 +68,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_counts(const void *a, const void *b)
 {
 	const struct ptl_descriptor *left = &((const struct dump_event_kind *)a)->descriptor;
 	const struct ptl_descriptor *right = &((const struct dump_event_kind *)b)->descriptor;
@@ -178,7 +178,7 @@ int dump_event_count_print(struct dump_event_count *count, struct dump_session *
 	int status = 0;
 
 	if (count->used)
-		qsort(count->list, count->used, sizeof(*count->list), compare);
+		qsort(count->list, count->used, sizeof(*count->list), compare_counts);
 	if (!session->options->json)
 		return print_text(count, session, names, span);
 	for (size_t i = 0; !status && i < count->used; i++) {

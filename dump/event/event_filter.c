@@ -233,7 +233,7 @@ bool dump_event_filter_wants(struct dump_event_filter *filter, struct dump_value
 	if (filter->opcodes.count &&
 	    !wants_number(&filter->opcodes, descriptor->opcode, dump_names_opcode(names, descriptor, schema)))
 		return false;
-	if (filter->activities.asked && !dump_activities_want(&filter->activities, event))
+	if (filter->activities.selected_count && !dump_activities_want(&filter->activities, event))
 		return false;
 	return dump_query_matches(&filter->where, values, event, schema);
 }

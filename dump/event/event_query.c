@@ -151,19 +151,19 @@ static const char *path_of(struct ptl_bytes *before, const struct ptl_value *val
  * Evaluates the conditions on the field of a value. text: the text of a whole array, compared instead of the value; or
  * NULL.
  */
-static void check(struct dump_query *query, const struct ptl_value *value, const struct ptl_bytes *text)
+static void check_conditions(struct dump_query *query, const struct ptl_value *value, const struct ptl_bytes *text)
 {
 	const char *path = path_of(&query->path, value);
 
 	for (size_t i = 0; i < query->conditions.count; i++) {
 		const struct query_condition *condition = &query->conditions.list[i];
 
-		if ((query->met >> i & 1) || strcmp(path, condition->field) != 0)
+		if ((query->fulfilled >> i & 1) || strcmp(path, condition->field) != 0)
 			continue;
 		query->seen |= UINT64_C(1) << i;
 		if (text ? query_condition_text(condition, (const char *)text->data, text->size - 1, false)
 			 : meets_value(query, condition, value))
-			query->met |= UINT64_C(1) << i;
+			query->fulfilled |= UINT64_C(1) << i;
 	}
 }
 
@@ -176,10 +176,10 @@ static void end_characters(struct walk *walk, const struct ptl_value *value)
 	dump_text_array_string(&query->text, value->field, query->characters.data, query->characters.size);
 	common_write_bytes(&query->text, "", 1);
 	if (!query->text.failed)
-		check(query, value, &query->text);
+		check_conditions(query, value, &query->text);
 }
 
-static int visit(void *context, enum ptl_step step, const struct ptl_value *value)
+static int query_visit(void *context, enum ptl_step step, const struct ptl_value *value)
 {
 	struct walk *walk = context;
 	struct dump_query *query = walk->query;
@@ -189,7 +189,7 @@ static int visit(void *context, enum ptl_step step, const struct ptl_value *valu
 		if (walk->is_characters)
 			common_write_bytes(&query->characters, value->bytes, value->size);
 		else
-			check(query, value, NULL);
+			check_conditions(query, value, NULL);
 		break;
 	case PTL_STEP_ARRAY:
 		walk->is_characters = dump_is_text_array(value->field);
@@ -208,7 +208,7 @@ static int visit(void *context, enum ptl_step step, const struct ptl_value *valu
 		query->path.size = walk->path_sizes[value->depth];
 		break;
 	}
-	return query->met == UINT64_MAX >> (QUERY_CONDITIONS_MAX - query->conditions.count) ? PTL_CANCELLED : 0;
+	return query->fulfilled == UINT64_MAX >> (QUERY_CONDITIONS_MAX - query->conditions.count) ? PTL_CANCELLED : 0;
 }
 
 static int condition(void *context, unsigned index, struct query_value *value)
@@ -219,20 +219,20 @@ static int condition(void *context, unsigned index, struct query_value *value)
 	if (!query->walked && query->at.schema) {
 		query->values->schema = query->at.schema;
 		query->path.size = 0;
-		(void)ptl_payload_walk(query->at.schema, query->at.event->payload, query->at.event->payload_size, visit,
-				       &walk, NULL);
+		(void)ptl_payload_walk(query->at.schema, query->at.event->payload, query->at.event->payload_size,
+				       query_visit, &walk, NULL);
 	}
 	query->walked = true;
 	*value = (struct query_value){
 		.kind = query->seen >> index & 1 ? QUERY_VALUE_BOOL : QUERY_VALUE_NONE,
-		.truth = query->met >> index & 1,
+		.truth = query->fulfilled >> index & 1,
 	};
 	return 0;
 }
 
 /* ---- programs ------------------------------------------------------------------------------------ */
 
-static const char *program(void *context)
+static const char *program_of_event(void *context)
 {
 	const struct dump_query *query = context;
 	const struct ptl_event *event = query->at.event;
@@ -251,7 +251,7 @@ static int evaluate(struct dump_query *query, bool *truth)
 	struct query_scope scope = {
 		.name = "--where",
 		.files = &query->files,
-		.program = query->timeline ? program : NULL,
+		.program = query->timeline ? program_of_event : NULL,
 		.condition = condition,
 		.context = query,
 	};
@@ -279,7 +279,7 @@ bool dump_query_matches(struct dump_query *query, struct dump_values *values, co
 	query->files.folder = "";
 	query->values = values;
 	query->walked = false;
-	query->met = query->seen = 0;
+	query->fulfilled = query->seen = 0;
 	forget_failures(query);
 	if (!query_event_fields_set(&query->at, &query->fields, event, schema) && !evaluate(query, &truth))
 		return truth;

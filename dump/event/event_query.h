@@ -30,8 +30,8 @@ struct dump_query {
 
 	/* state of the current event */
 	struct dump_values *values;
-	bool walked;        /* the conditions have been evaluated on the payload */
-	uint64_t met, seen; /* bit sets of conditions: fulfilled; field exists */
+	bool walked;              /* the conditions have been evaluated on the payload */
+	uint64_t fulfilled, seen; /* bit sets of conditions: fulfilled; field exists */
 	struct query_files files;
 	struct ptl_bytes path, text, characters;
 };

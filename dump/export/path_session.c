@@ -26,9 +26,9 @@ int dump_path_options_check(const struct dump_path_options *options)
 
 	if (status < 0 || !options->by_given)
 		return status;
-	if (options->samples.asked == (options->by >= DUMP_PATH_SAMPLES))
+	if (options->samples.enabled == (options->by >= DUMP_PATH_SAMPLES))
 		return 0;
-	if (options->samples.asked)
+	if (options->samples.enabled)
 		return common_fail(PTL_MISUSE, "--samples has no %s: --by takes samples and period",
 				   dump_path_values[options->by]);
 	return common_fail(PTL_MISUSE, "--by %s needs --samples", dump_path_values[options->by]);
@@ -83,7 +83,7 @@ int dump_path_session_run(struct dump_path_session *run, const struct dump_path_
 	observer.context = &run->paths;
 	if (status < 0)
 		return status;
-	if (options->samples.asked)
+	if (options->samples.enabled)
 		return dump_samples_run(&run->calls, &options->samples, &observer, &run->samples);
 	status = dump_call_session_run(&run->calls, &observer);
 	if (status == 0 && !dump_functions_count(run->calls.functions))
@@ -94,8 +94,8 @@ int dump_path_session_run(struct dump_path_session *run, const struct dump_path_
 int dump_path_session_by_time(const struct dump_path_session *runs, size_t count,
 			      const struct dump_path_options *options, bool *by_time)
 {
-	*by_time = options->samples.asked ? options->by != DUMP_PATH_SAMPLES : options->by == DUMP_PATH_TIME;
-	for (size_t i = 0; options->samples.asked && i < count; i++)
+	*by_time = options->samples.enabled ? options->by != DUMP_PATH_SAMPLES : options->by == DUMP_PATH_TIME;
+	for (size_t i = 0; options->samples.enabled && i < count; i++)
 		*by_time &= runs[i].samples.timed;
 	if (options->by_given && options->by == DUMP_PATH_PERIOD && !*by_time)
 		return common_fail(PTL_MISUSE, "--by period: these are no samples of one counter, which have periods");

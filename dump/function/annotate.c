@@ -21,8 +21,8 @@ struct annotating {
 	flow_root root; /* root of the address space, for reading code that did not run */
 };
 
-static int append(struct dump_annotated_instruction **list, size_t *count,
-		  const struct dump_annotated_instruction *instruction)
+static int append_instruction(struct dump_annotated_instruction **list, size_t *count,
+			      const struct dump_annotated_instruction *instruction)
 {
 	if (!common_vector_room(list, *count, sizeof(*instruction)))
 		return common_fail_memory("instructions", *count * sizeof(*instruction));
@@ -32,7 +32,7 @@ static int append(struct dump_annotated_instruction **list, size_t *count,
 
 /* ---- executed code ------------------------------------------------------------------------------- */
 
-static int compare(uint64_t a, uint64_t b)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;
 }
@@ -41,7 +41,7 @@ static int by_count(const void *a_, const void *b_)
 {
 	const struct dump_branch_target *a = a_, *b = b_;
 
-	return a->count != b->count ? compare(b->count, a->count) : compare(a->block, b->block);
+	return a->count != b->count ? compare_numbers(b->count, a->count) : compare_numbers(a->block, b->block);
 }
 
 /* Adds the targets of the block's indirect branch. The profile's edges are sorted by block. */
@@ -65,7 +65,7 @@ static int add_targets(struct annotating *annotating, size_t block, struct dump_
 	return 0;
 }
 
-static int add_block(struct annotating *annotating, size_t number)
+static int annotate_add_block(struct annotating *annotating, size_t number)
 {
 	const struct flow_profile_block *block = &annotating->annotator->profile.blocks[number];
 	const uint8_t *code = block->code;
@@ -85,7 +85,7 @@ static int add_block(struct annotating *annotating, size_t number)
 			status = add_targets(annotating, number, &instruction);
 		}
 		if (!status && address >= annotating->function->first && address < annotating->function->end)
-			status = append(&annotating->ran, &annotating->ran_count, &instruction);
+			status = append_instruction(&annotating->ran, &annotating->ran_count, &instruction);
 		address += instruction.length;
 		code += instruction.length;
 	}
@@ -95,10 +95,10 @@ static int add_block(struct annotating *annotating, size_t number)
 static int by_address(const void *a_, const void *b_)
 {
 	const struct dump_annotated_instruction *a = a_, *b = b_;
-	int order = compare(a->address, b->address);
+	int order = compare_numbers(a->address, b->address);
 
 	if (!order)
-		order = compare(a->length, b->length);
+		order = compare_numbers(a->length, b->length);
 	return order ? order : memcmp(a->bytes, b->bytes, a->length);
 }
 
@@ -106,7 +106,7 @@ static int by_address(const void *a_, const void *b_)
  * Merges entries of one instruction in several blocks. A block may end at the instruction or continue past the
  * instruction.
  */
-static void join(struct annotating *annotating)
+static void join_instructions(struct annotating *annotating)
 {
 	struct dump_annotated_instruction *ran = annotating->ran;
 	size_t kept = 0;
@@ -156,17 +156,17 @@ static int take_blocks(struct annotating *annotating)
 		if (block->content != function->content || block->address >= function->end)
 			break;
 		if (block->address + block->size > function->first)
-			status = add_block(annotating, i);
+			status = annotate_add_block(annotating, i);
 	}
 	if (annotating->ran_count)
 		qsort(annotating->ran, annotating->ran_count, sizeof(*annotating->ran), by_address);
-	join(annotating);
+	join_instructions(annotating);
 	return status;
 }
 
 /* ---- code that did not run ----------------------------------------------------------------------- */
 
-static int fill(struct annotating *annotating, uint64_t from, uint64_t to)
+static int fill_range(struct annotating *annotating, uint64_t from, uint64_t to)
 {
 	const struct dump_annotator *annotator = annotating->annotator;
 	const uint32_t image = annotating->function->image;
@@ -197,7 +197,8 @@ static int fill(struct annotating *annotating, uint64_t from, uint64_t to)
 			instruction.length = 1;
 		}
 		from += instruction.length;
-		status = append(&annotating->result->instructions, &annotating->result->count, &instruction);
+		status = append_instruction(&annotating->result->instructions, &annotating->result->count,
+					    &instruction);
 	}
 	return status;
 }
@@ -211,16 +212,16 @@ static int put_together(struct annotating *annotating)
 	for (size_t i = 0; !status && i < annotating->ran_count; i++) {
 		const struct dump_annotated_instruction *ran = &annotating->ran[i];
 
-		status = fill(annotating, at, ran->address);
+		status = fill_range(annotating, at, ran->address);
 		if (!status)
-			status = append(&result->instructions, &result->count, ran);
+			status = append_instruction(&result->instructions, &result->count, ran);
 		if (ran->address + ran->length > at)
 			at = ran->address + ran->length;
 		result->executed += ran->count;
 		if (ran->count > result->most)
 			result->most = ran->count;
 	}
-	return status ? status : fill(annotating, at, annotating->function->end);
+	return status ? status : fill_range(annotating, at, annotating->function->end);
 }
 
 /* Finds the code of the image at its load time. */
@@ -274,7 +275,7 @@ static uint64_t falls(const struct dump_annotated_instruction *instruction)
 	}
 }
 
-static void follow(const struct annotating *annotating, struct dump_annotated_instruction *from)
+static void follow_branch(const struct annotating *annotating, struct dump_annotated_instruction *from)
 {
 	struct dump_annotation *result = annotating->result;
 	const struct flow_profile_block *blocks = annotating->annotator->profile.blocks;
@@ -297,7 +298,7 @@ static int by_line(const void *a_, const void *b_)
 	const struct dump_annotated_line *a = a_, *b = b_;
 	const int order = strcmp(a->file, b->file);
 
-	return order ? order : compare(a->line, b->line);
+	return order ? order : compare_numbers(a->line, b->line);
 }
 
 static int collect_lines(struct dump_annotation *result)
@@ -347,7 +348,7 @@ static int count_lines(struct annotating *annotating)
 			one->file = NULL;
 	}
 	for (size_t i = 0; i < result->count; i++)
-		follow(annotating, &result->instructions[i]);
+		follow_branch(annotating, &result->instructions[i]);
 	return collect_lines(result);
 }
 

@@ -28,7 +28,7 @@ uint64_t dump_address_in_process(const struct flow_timeline *timeline, uint32_t 
 	return address - data->default_base + data->base;
 }
 
-static int add(struct finding *finding, const struct dump_code_range *function)
+static int add_found_function(struct finding *finding, const struct dump_code_range *function)
 {
 	if (!common_vector_room(&finding->list, finding->count, sizeof(*function)))
 		return common_fail_memory("functions", finding->count * sizeof(*function));
@@ -59,7 +59,7 @@ static const char *shown_name(const struct dump_annotator *annotator, const char
 	return (const char *)shown->texts.data + start;
 }
 
-static bool is_wanted(const struct finding *finding, const char *name)
+static bool is_wanted_name(const struct finding *finding, const char *name)
 {
 	return query_function_is_called(name, finding->text) ||
 	       query_function_is_called(shown_name(finding->annotator, name), finding->text);
@@ -82,7 +82,7 @@ static int take_block(struct finding *finding, const struct flow_profile_block *
 		return 0;
 	if (!flow_symbols_find(annotator->symbols, block->image,
 			       dump_address_in_process(annotator->timeline, block->image, block->address), &symbol) ||
-	    !is_wanted(finding, symbol.name))
+	    !is_wanted_name(finding, symbol.name))
 		return 0;
 	function.name = symbol.name;
 	function.first = block->address - symbol.offset;
@@ -91,7 +91,7 @@ static int take_block(struct finding *finding, const struct flow_profile_block *
 	if (function.end < block->address + block->size)
 		function.end = block->address + block->size;
 	if (!last || last->content != function.content || last->first != function.first)
-		return add(finding, &function);
+		return add_found_function(finding, &function);
 	last->end = function.end;
 	return 0;
 }
@@ -160,7 +160,7 @@ static int find_range(struct finding *finding, uint64_t first, uint64_t last)
 		    (before && before->content == block->content) ||
 		    (finding->wanted && (block->image == FLOW_NONE || !finding->wanted[block->image])))
 			continue;
-		status = add(finding, &function);
+		status = add_found_function(finding, &function);
 	}
 	return status;
 }

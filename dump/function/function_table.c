@@ -235,8 +235,8 @@ static int add_function(struct dump_function_table *table, const struct key *key
 }
 
 /* name: NULL for a nameless function. */
-static int number_of(struct dump_function_table *table, const struct key *key, uint32_t image, const char *name,
-		     size_t size, unsigned flags, uint32_t *number)
+static int function_number_of(struct dump_function_table *table, const struct key *key, uint32_t image,
+			      const char *name, size_t size, unsigned flags, uint32_t *number)
 {
 	const uint64_t *known;
 	int status = 0;
@@ -273,7 +273,7 @@ int dump_functions_place(struct dump_function_table *table, uint32_t image, uint
 	key.file = table->file_of_image[image];
 	key.address = flow_image_address(flow_timeline_image(table->timeline, image), start);
 	if (!span.name)
-		return number_of(table, &key, image, NULL, 0, DUMP_FUNCTION_NAMELESS, &place->function);
+		return function_number_of(table, &key, image, NULL, 0, DUMP_FUNCTION_NAMELESS, &place->function);
 	size = size_of_whole(span.name);
 	if (span.name[size]) {
 		/* The address is in a cold part, where no function begins. */
@@ -282,7 +282,7 @@ int dump_functions_place(struct dump_function_table *table, uint32_t image, uint
 		key.address = flow_image_address(flow_timeline_image(table->timeline, image), start);
 	}
 	place->flags = flags_of(&span);
-	return number_of(table, &key, image, span.name, size, place->flags, &place->function);
+	return function_number_of(table, &key, image, span.name, size, place->flags, &place->function);
 }
 
 int dump_functions_nameless(struct dump_function_table *table, uint32_t process, uint32_t image, uint64_t address,
@@ -296,14 +296,15 @@ int dump_functions_nameless(struct dump_function_table *table, uint32_t process,
 				     : address,
 	};
 
-	return number_of(table, &key, image, NULL, 0, DUMP_FUNCTION_NAMELESS, function);
+	return function_number_of(table, &key, image, NULL, 0, DUMP_FUNCTION_NAMELESS, function);
 }
 
 int dump_functions_unknown(struct dump_function_table *table, uint32_t image, uint32_t *function)
 {
 	const struct key key = {.file = table->file_of_image[image], .process = FLOW_NONE, .address = UINT64_MAX};
 
-	return number_of(table, &key, image, NULL, 0, DUMP_FUNCTION_NAMELESS | DUMP_FUNCTION_UNKNOWN, function);
+	return function_number_of(table, &key, image, NULL, 0, DUMP_FUNCTION_NAMELESS | DUMP_FUNCTION_UNKNOWN,
+				  function);
 }
 
 static const struct dump_function no_function = {.name = "[unknown]", .path = "", .image = "[no image]"};

@@ -219,7 +219,7 @@ static int check_file_header(const struct dump_partial_reader *reader, uint64_t 
 	return 0;
 }
 
-static int add_place(struct dump_partial_reader *reader, uint64_t offset, uint32_t kind)
+static int add_record_place(struct dump_partial_reader *reader, uint64_t offset, uint32_t kind)
 {
 	if (kind == DUMP_PARTIAL_RECORDS)
 		return 0;
@@ -263,7 +263,7 @@ static int find_blocks(struct dump_partial_reader *reader, uint64_t size)
 					   reader->path, size);
 		if (header.kind == DUMP_PARTIAL_END)
 			break;
-		status = add_place(reader, offset, header.kind);
+		status = add_record_place(reader, offset, header.kind);
 		if (status < 0)
 			return status;
 		offset += DUMP_PARTIAL_BLOCK_HEADER_SIZE + header.stored_size;

@@ -48,8 +48,8 @@ static int put_record(void *context, const struct ptl_bytes *record)
 
 /* ---- the file ------------------------------------------------------------------------------------ */
 
-static int describe(struct dump_partial_saver *saver, const char *command, const char *operand,
-		    const struct ptl_bytes *options)
+static int describe_partial(struct dump_partial_saver *saver, const char *command, const char *operand,
+			    const struct ptl_bytes *options)
 {
 	struct dump_description *description = &saver->description;
 	int status = 0;
@@ -82,7 +82,7 @@ int dump_partial_save_open(const char *path, const char *command, const char *op
 	saver->description.count = count;
 	saver->shard = (struct flow_shard){
 		.context = saver, .number = number, .count = count, .begin = begin_run, .put = put_record};
-	status = describe(saver, command, operand, options);
+	status = describe_partial(saver, command, operand, options);
 	return status < 0 ? status : dump_partial_writer_open(&saver->writer, path);
 }
 

@@ -52,7 +52,7 @@ static void add_provider_guid(const struct row *row, struct ptl_bytes *text)
 	add_guid(text, &row->event->descriptor.provider);
 }
 
-static void add_name(const struct row *row, struct ptl_bytes *text)
+static void add_event_name(const struct row *row, struct ptl_bytes *text)
 {
 	dump_text_event_name(text, row->printer->values->names, &row->event->descriptor, row->schema);
 }
@@ -162,7 +162,7 @@ static const struct column {
 	{"time", add_time},
 	{"provider", add_provider},
 	{"provider_guid", add_provider_guid},
-	{"event", add_name},
+	{"event", add_event_name},
 	{"id", add_id},
 	{"version", add_version},
 	{"channel", add_channel},

@@ -215,7 +215,7 @@ static void add_characters(struct element *element, const struct ptl_value *valu
 	element->characters.size = 0;
 }
 
-static int visit(void *context, enum ptl_step step, const struct ptl_value *value)
+static int xml_visit(void *context, enum ptl_step step, const struct ptl_value *value)
 {
 	struct element *element = context;
 
@@ -265,7 +265,7 @@ static void add_data(struct element *element)
 	}
 	element->printer->values->schema = element->schema;
 	common_text_add(element->line, "\t<EventData>\n");
-	if (ptl_payload_walk(element->schema, event->payload, event->payload_size, visit, element, &rest) < 0) {
+	if (ptl_payload_walk(element->schema, event->payload, event->payload_size, xml_visit, element, &rest) < 0) {
 		/*
 		 * A program that expects complete elements cannot use partial EventData, so the payload is written as
 		 * binary.

@@ -241,7 +241,7 @@ uint64_t dump_stack_frame(const struct dump_stack *stack, size_t i)
 /* ---- text ---------------------------------------------------------------------------------------------------- */
 
 /* Appends a name. Text has hyphens, as in options; JSON has underscores. */
-static void add_name(struct ptl_bytes *text, const char *name)
+static void add_item_name(struct ptl_bytes *text, const char *name)
 {
 	for (; *name; name++)
 		common_write_le(text, *name == '_' ? '-' : *name, 1);
@@ -310,7 +310,7 @@ void dump_text_extended(struct ptl_bytes *text, const struct ptl_extended *exten
 		common_text_hex_bytes(text, extended->data, extended->size);
 	} else {
 		common_text_add(text, " ");
-		add_name(text, item->name);
+		add_item_name(text, item->name);
 		common_text_add(text, item->members[1].kind ? "={" : "=");
 	}
 	for (size_t i = 0; item && i < MEMBERS_MAX && item->members[i].kind; i++) {
@@ -318,7 +318,7 @@ void dump_text_extended(struct ptl_bytes *text, const struct ptl_extended *exten
 
 		take_value(&in, item->members[i].kind, &value);
 		common_text_add(text, i ? " " : "");
-		add_name(text, item->members[i].name);
+		add_item_name(text, item->members[i].name);
 		common_text_add(text, *item->members[i].name ? "=" : "");
 		add_value(text, &value);
 	}

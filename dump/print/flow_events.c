@@ -94,7 +94,7 @@ static int add_text(struct dump_flow_events *events, const struct ptl_event *eve
 	return dump_event_brief(&events->printer, event, schema, text);
 }
 
-static int take(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+static int flow_take_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct dump_flow_events *events = context;
 	const struct dump_filter *filter = &events->session.options->filter;
@@ -121,7 +121,7 @@ static int read_events(struct dump_flow_events *events)
 		.first_time = filter->first_time,
 		.last_time = filter->last_time == UINT64_MAX ? 0 : filter->last_time,
 	};
-	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = flow_take_event};
 
 	events->json = open_memstream(&events->json_text, &events->json_size);
 	if (!events->json)

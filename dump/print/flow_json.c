@@ -40,7 +40,8 @@ static void members_end(struct members *members, struct ptl_bytes *text)
 	free(members->data);
 }
 
-static void heading(const struct dump_flow_print *print, const struct flow_segment *segment, struct ptl_bytes *text)
+static void json_heading(const struct dump_flow_print *print, const struct flow_segment *segment,
+			 struct ptl_bytes *text)
 {
 	(void)print;
 	(void)segment;
@@ -86,7 +87,8 @@ static void head(const struct dump_flow_print *print, const struct flow_segment 
 
 /* ---- places -------------------------------------------------------------------------------------- */
 
-static void add_name(const struct dump_flow_print *print, struct common_json *json, const char *key, const char *name)
+static void add_json_name(const struct dump_flow_print *print, struct common_json *json, const char *key,
+			  const char *name)
 {
 	struct ptl_bytes text = {0};
 
@@ -96,14 +98,14 @@ static void add_name(const struct dump_flow_print *print, struct common_json *js
 }
 
 /* Adds "symbol", "offset", "image", "file" and "line" of a place, as far as known. */
-static void add_place(const struct dump_flow_print *print, struct common_json *json, uint32_t image, uint64_t ip)
+static void add_json_place(const struct dump_flow_print *print, struct common_json *json, uint32_t image, uint64_t ip)
 {
 	struct flow_symbol symbol;
 	const char *file;
 	uint32_t line;
 
 	if (flow_symbols_find(print->symbols, image, ip, &symbol)) {
-		add_name(print, json, "symbol", symbol.name);
+		add_json_name(print, json, "symbol", symbol.name);
 		common_json_u64(json, "offset", symbol.offset);
 	}
 	if (image != FLOW_NONE) {
@@ -123,7 +125,7 @@ static void add_place_object(const struct dump_flow_print *print, struct common_
 {
 	common_json_object(json, key);
 	common_json_hex(json, "ip", place->ip);
-	add_place(print, json, place->image, place->ip);
+	add_json_place(print, json, place->image, place->ip);
 	common_json_object_end(json);
 }
 
@@ -143,7 +145,7 @@ static void block(const struct dump_flow_print *print, const struct flow_block *
 	common_json_u64(&members.json, "size", block->size);
 	if (block->branch != FLOW_BRANCH_NONE)
 		common_json_string(&members.json, "branch", flow_branch_name(block->branch));
-	add_place(print, &members.json, block->image, block->ip);
+	add_json_place(print, &members.json, block->image, block->ip);
 	members_end(&members, text);
 }
 
@@ -166,7 +168,7 @@ static void instruction(const struct dump_flow_print *print, const struct flow_b
 	common_json_string(&members.json, "text", common_text_string(&words));
 	if (i + 1 == block->instructions && block->branch != FLOW_BRANCH_NONE)
 		common_json_string(&members.json, "branch", flow_branch_name(block->branch));
-	add_place(print, &members.json, block->image, ip);
+	add_json_place(print, &members.json, block->image, ip);
 	text->failed |= words.failed;
 	common_bytes_free(&words);
 	members_end(&members, text);
@@ -236,8 +238,8 @@ static void add_value(struct common_json *json, const struct flow_event *event)
 	common_json_u64(json, "value", event->value);
 }
 
-static void event(const struct dump_flow_print *print, const struct flow_event *event,
-		  const struct dump_flow_place *from, const struct dump_flow_place *to, struct ptl_bytes *text)
+static void json_event(const struct dump_flow_print *print, const struct flow_event *event,
+		       const struct dump_flow_place *from, const struct dump_flow_place *to, struct ptl_bytes *text)
 {
 	struct members members;
 
@@ -262,10 +264,10 @@ static void event(const struct dump_flow_print *print, const struct flow_event *
 }
 
 const struct dump_flow_format dump_flow_json = {
-	.heading = heading,
+	.heading = json_heading,
 	.head = head,
 	.block = block,
 	.instruction = instruction,
 	.branch = branch,
-	.event = event,
+	.event = json_event,
 };

@@ -125,7 +125,7 @@ static struct queue *queue_of(struct dump_flow_merge *merge, size_t group)
 }
 
 /* Appends lines to a part, so that many short texts take little memory. */
-static int join(struct part *part, const struct dump_flow_lines *lines)
+static int join_lines(struct part *part, const struct dump_flow_lines *lines)
 {
 	struct dump_flow_lines *joined = &part->lines;
 
@@ -184,7 +184,7 @@ static bool is_joined(const struct part *last, const struct dump_flow_lines *lin
 	return last && !last->in_file && last->size + lines->text.size <= JOINED_MAX;
 }
 
-static int add(struct dump_flow_merge *merge, size_t group, struct dump_flow_lines *lines)
+static int add_lines(struct dump_flow_merge *merge, size_t group, struct dump_flow_lines *lines)
 {
 	struct queue *queue;
 	int status;
@@ -198,7 +198,7 @@ static int add(struct dump_flow_merge *merge, size_t group, struct dump_flow_lin
 		return common_fail_memory("lines", sizeof(*queue));
 	if (!is_joined(queue->last, lines))
 		return add_part(merge, queue, lines);
-	status = join(queue->last, lines);
+	status = join_lines(queue->last, lines);
 	queue->last->size += lines->text.size;
 	merge->held += lines->text.size;
 	merge->give_back(merge->context, &lines->text);
@@ -207,7 +207,7 @@ static int add(struct dump_flow_merge *merge, size_t group, struct dump_flow_lin
 
 int dump_flow_merge_add(struct dump_flow_merge *merge, size_t group, struct dump_flow_lines *lines)
 {
-	const int status = add(merge, group, lines);
+	const int status = add_lines(merge, group, lines);
 
 	dump_flow_lines_free(lines);
 	return status;
@@ -219,7 +219,7 @@ static uint64_t time_of(const struct queue *queue)
 }
 
 /* Whether a's next line precedes b's. Of equal times, the lower group comes first. */
-static bool is_before(const struct queue *a, const struct queue *b)
+static bool is_queue_before(const struct queue *a, const struct queue *b)
 {
 	return time_of(a) < time_of(b) || (time_of(a) == time_of(b) && a < b);
 }
@@ -233,10 +233,10 @@ static struct queue *find_earliest(const struct dump_flow_merge *merge, struct q
 	for (size_t i = 0; i < merge->count; i++) {
 		struct queue *queue = &merge->queues[i];
 
-		if (!first || is_before(queue, first)) {
+		if (!first || is_queue_before(queue, first)) {
 			*second = first;
 			first = queue;
-		} else if (!*second || is_before(queue, *second)) {
+		} else if (!*second || is_queue_before(queue, *second)) {
 			*second = queue;
 		}
 	}
@@ -272,7 +272,7 @@ static int write_part(const struct dump_flow_merge *merge, struct queue *queue, 
 
 	do
 		part->at++;
-	while (part->at < lines->count && time_of(queue) < horizon && (!second || is_before(queue, second)));
+	while (part->at < lines->count && time_of(queue) < horizon && (!second || is_queue_before(queue, second)));
 	end = part->at < lines->count ? lines->items[part->at].start : part->size;
 	if (part->in_file)
 		return copy_from_file(merge, part->place + start, end - start, out);

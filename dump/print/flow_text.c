@@ -45,7 +45,8 @@ static void titles(const struct dump_flow_print *print, struct ptl_bytes *text)
 	common_text_add(text, "\n");
 }
 
-static void heading(const struct dump_flow_print *print, const struct flow_segment *segment, struct ptl_bytes *text)
+static void text_heading(const struct dump_flow_print *print, const struct flow_segment *segment,
+			 struct ptl_bytes *text)
 {
 	if (!print->merged) {
 		common_text_add(text, print->bold);
@@ -208,8 +209,8 @@ static void branch(const struct dump_flow_print *print, const struct dump_flow_b
 /* ---- events -------------------------------------------------------------------------------------- */
 
 /* Appends a place after `words`: "7f12a0001120 main+0x1f (gzip)". */
-static void add_place(const struct dump_flow_print *print, const char *words, const struct dump_flow_place *place,
-		      struct ptl_bytes *text)
+static void add_text_place(const struct dump_flow_print *print, const char *words, const struct dump_flow_place *place,
+			   struct ptl_bytes *text)
 {
 	common_text_add(text, words);
 	common_text_hex(text, place->ip);
@@ -313,8 +314,8 @@ static const char *words_before_to(uint8_t kind)
 	}
 }
 
-static void event(const struct dump_flow_print *print, const struct flow_event *event,
-		  const struct dump_flow_place *from, const struct dump_flow_place *to, struct ptl_bytes *text)
+static void text_event(const struct dump_flow_print *print, const struct flow_event *event,
+		       const struct dump_flow_place *from, const struct dump_flow_place *to, struct ptl_bytes *text)
 {
 	if (event->kind == FLOW_GAP) {
 		add_gap(print, event, text);
@@ -327,18 +328,18 @@ static void event(const struct dump_flow_print *print, const struct flow_event *
 	if (event->flags & FLOW_EVENT_UNPLACED)
 		common_text_add(text, ", its TIP is missing");
 	if (event->flags & FLOW_EVENT_HAS_FROM)
-		add_place(print, " at ", from, text);
+		add_text_place(print, " at ", from, text);
 	if (event->flags & FLOW_EVENT_HAS_TO)
-		add_place(print, words_before_to(event->kind), to, text);
+		add_text_place(print, words_before_to(event->kind), to, text);
 	common_text_add(text, print->plain);
 	common_text_add(text, "\n");
 }
 
 const struct dump_flow_format dump_flow_text = {
-	.heading = heading,
+	.heading = text_heading,
 	.head = head,
 	.block = block,
 	.instruction = instruction,
 	.branch = branch,
-	.event = event,
+	.event = text_event,
 };

@@ -173,7 +173,7 @@ static struct dump_flow_time time_of(const struct flow_batch_cursor *cursor)
 	return time;
 }
 
-static bool is_wanted(const struct view *view, uint32_t image)
+static bool is_wanted_image(const struct view *view, uint32_t image)
 {
 	const bool *wanted = view->run->images_wanted;
 
@@ -217,7 +217,7 @@ static int write_branch(const struct view *view, const struct flow_segment *segm
 	int status;
 
 	if (!pending->valid || !pending->wanted || !is_taken(pending, landing) ||
-	    !(is_wanted(view, branch.from.image) || (branch.has_to && is_wanted(view, branch.to.image))))
+	    !(is_wanted_image(view, branch.from.image) || (branch.has_to && is_wanted_image(view, branch.to.image))))
 		return 0;
 	status = set_time(view, segment, part, &pending->time);
 	if (status == 0)
@@ -257,7 +257,7 @@ static struct landing landing_of(const struct view *view, const struct flow_segm
 
 /* ---- consuming ----------------------------------------------------------------------------------- */
 
-static int begin(void *context, const struct flow_segment *segment, void **partial)
+static int begin_part(void *context, const struct flow_segment *segment, void **partial)
 {
 	struct part *part = calloc(1, sizeof(*part));
 	struct view *view = context;
@@ -270,7 +270,7 @@ static int begin(void *context, const struct flow_segment *segment, void **parti
 	return 0;
 }
 
-static void drop(void *context, void *partial)
+static void drop_part(void *context, void *partial)
 {
 	struct view *view = context;
 	struct part *part = partial;
@@ -307,7 +307,7 @@ static int take_block(const struct view *view, const struct flow_segment *segmen
 						      time_of(cursor)};
 		return status;
 	}
-	if (!is_wanted(view, block->image) || !is_asked_for(idle->where, segment, cursor))
+	if (!is_wanted_image(view, block->image) || !is_asked_for(idle->where, segment, cursor))
 		return 0;
 	time = time_of(cursor);
 	status = set_time(view, segment, part, &time);
@@ -316,8 +316,8 @@ static int take_block(const struct view *view, const struct flow_segment *segmen
 	return status;
 }
 
-static int take_event(const struct view *view, const struct flow_segment *segment, struct part *part,
-		      struct dump_flow_writer *writer, const struct flow_event *event)
+static int view_take_event(const struct view *view, const struct flow_segment *segment, struct part *part,
+			   struct dump_flow_writer *writer, const struct flow_event *event)
 {
 	struct dump_flow_place from = {0, FLOW_NONE}, to = {0, FLOW_NONE};
 	const struct dump_flow_time time = {.time = event->time};
@@ -333,8 +333,8 @@ static int take_event(const struct view *view, const struct flow_segment *segmen
 	if (event->flags & FLOW_EVENT_HAS_TO)
 		to = find_place(view, segment, event->time, event->to);
 	/* Gaps are shown even if filtered: the missing flow may be the wanted flow. */
-	if (status < 0 ||
-	    (event->kind != FLOW_GAP && (asks(view) || (!is_wanted(view, from.image) && !is_wanted(view, to.image)))))
+	if (status < 0 || (event->kind != FLOW_GAP &&
+			   (asks(view) || (!is_wanted_image(view, from.image) && !is_wanted_image(view, to.image)))))
 		return status;
 	status = set_time(view, segment, part, &time);
 	if (status < 0)
@@ -346,7 +346,8 @@ static int take_event(const struct view *view, const struct flow_segment *segmen
 
 static int write_early(struct view *view, const struct flow_segment *segment, struct part *part);
 
-static int consume(void *context, void *partial, const struct flow_segment *segment, const struct flow_batch *batch)
+static int consume_batch(void *context, void *partial, const struct flow_segment *segment,
+			 const struct flow_batch *batch)
 {
 	struct view *view = context;
 	struct part *part = partial;
@@ -358,7 +359,7 @@ static int consume(void *context, void *partial, const struct flow_segment *segm
 		return common_fail_memory("lines", 0);
 	while (status == 0 && flow_batch_next(&cursor)) {
 		status = cursor.block ? take_block(view, segment, part, idle, &cursor)
-				      : take_event(view, segment, part, idle->writer, cursor.event);
+				      : view_take_event(view, segment, part, idle->writer, cursor.event);
 		if (status == 0 && part->lines.text.size >= TEXT_MAX)
 			status = write_early(view, segment, part);
 	}
@@ -384,8 +385,8 @@ static struct group *group_of(struct view *view, size_t number)
 }
 
 /* Formats the branch from the last segment to this segment, before the segment's lines. */
-static int join(struct view *view, const struct flow_segment *segment, const struct group *group,
-		const struct part *part, struct part *before)
+static int join_branch(struct view *view, const struct flow_segment *segment, const struct group *group,
+		       const struct part *part, struct part *before)
 {
 	struct idle *idle;
 	int status;
@@ -474,7 +475,7 @@ static int write_part(struct view *view, const struct flow_segment *segment, str
 	if (status < 0)
 		return status;
 	if (!part->opened)
-		status = join(view, segment, group, part, &before);
+		status = join_branch(view, segment, group, part, &before);
 	if (status == 0 && (before.lines.text.size || part->lines.text.size))
 		write_heading(view, segment, group);
 	if (status == 0 && before.lines.text.size)
@@ -502,7 +503,7 @@ static int write_early(struct view *view, const struct flow_segment *segment, st
 	return status ? status : write_part(view, segment, part);
 }
 
-static int emit(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
+static int emit_part(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
 {
 	struct view *view = context;
 	struct part *part = partial;
@@ -510,7 +511,7 @@ static int emit(void *context, const struct flow_segment *segment, void *partial
 
 	if (status == 0 && part->first.valid)
 		group_of(view, segment->group)->last = part->last;
-	drop(view, part);
+	drop_part(view, part);
 	if (status == 0 && view->merge)
 		status = dump_flow_merge_write(view->merge, horizon, view->run->session->out);
 	atomic_store_explicit(&view->turn, segment->index + 1, memory_order_release);
@@ -530,10 +531,10 @@ int dump_flow_view_run(struct dump_flow_run *run, const struct flow_view_options
 	};
 	const struct flow_view methods = {
 		.context = &view,
-		.begin = begin,
-		.consume = consume,
-		.emit = emit,
-		.drop = drop,
+		.begin = begin_part,
+		.consume = consume_batch,
+		.emit = emit_part,
+		.drop = drop_part,
 	};
 	int status;
 

@@ -96,7 +96,7 @@ static void get_image(const struct dump_flow_where *where, enum field field, str
 		give_text(field == PATH ? image->data.file_name : common_base_name(image->data.file_name), value);
 }
 
-static void get(void *context, unsigned field, struct query_value *value)
+static void get_field(void *context, unsigned field, struct query_value *value)
 {
 	struct dump_flow_where *where = context;
 	const struct flow_segment *segment = where->segment;
@@ -152,7 +152,7 @@ struct dump_flow_where *dump_flow_where_new(const struct dump_flow_print *print,
 	if (!where)
 		return NULL;
 	where->print = print;
-	where->asker = (struct query_row_asker){.query = query, .get = get, .context = where};
+	where->asker = (struct query_row_asker){.query = query, .get = get_field, .context = where};
 	if (!query->varies)
 		where->slots = calloc(SLOTS, sizeof(*where->slots));
 	return where;

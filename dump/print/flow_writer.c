@@ -69,7 +69,7 @@ static struct slot *slot_of(const struct dump_flow_writer *writer, const struct 
 	return &writer->slots[mixed >> 48 & (SLOTS - 1)];
 }
 
-static bool holds(const struct slot *slot, const struct key *key)
+static bool slot_holds(const struct slot *slot, const struct key *key)
 {
 	return slot->lines && slot->key.first == key->first && slot->key.second == key->second &&
 	       slot->key.image == key->image && slot->key.other == key->other;
@@ -164,7 +164,7 @@ void dump_flow_write_block(struct dump_flow_writer *writer, const struct ptl_byt
 	const struct key key = key_of_block(block);
 	struct slot *slot = slot_of(writer, &key);
 
-	if (!holds(slot, &key)) {
+	if (!slot_holds(slot, &key)) {
 		start_slot(writer, slot, &key);
 		make_block(writer, slot, block);
 	}
@@ -182,7 +182,7 @@ void dump_flow_write_branch(struct dump_flow_writer *writer, const struct ptl_by
 				(uint32_t)branch->kind | (branch->has_to ? 0x100 : 0) | branch->to.image << 9};
 	struct slot *slot = slot_of(writer, &key);
 
-	if (!holds(slot, &key)) {
+	if (!slot_holds(slot, &key)) {
 		size_t start;
 
 		start_slot(writer, slot, &key);

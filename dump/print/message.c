@@ -75,7 +75,7 @@ static void add_place_value(struct message *message, const struct dump_place *pl
 }
 
 /* Handles a placeholder at text ("{1:x}"): appends its value and returns its length; 0: no placeholder. */
-static size_t add_place(struct message *message, const char *text)
+static size_t add_placeholder(struct message *message, const char *text)
 {
 	const char *at = text + 1;
 	size_t number, digits = 0;
@@ -122,7 +122,7 @@ void dump_text_message(struct ptl_bytes *out, struct dump_values *values, const 
 			common_write_bytes(out, at, 1);
 			length = 2;
 		} else if (*at == '{' && out->size - start < FILLED_MAX) {
-			length = add_place(&message, at);
+			length = add_placeholder(&message, at);
 		}
 		plain = at + length;
 		at += length ? length : 1;

@@ -44,7 +44,7 @@ void dump_places_free(struct dump_places *places)
 	*places = (struct dump_places){0};
 }
 
-static void add_place(struct walk *walk, const struct ptl_value *value)
+static void add_value_place(struct walk *walk, const struct ptl_value *value)
 {
 	struct dump_places *places = walk->places;
 
@@ -106,7 +106,7 @@ static void text_before(struct walk *walk, const struct ptl_value *value)
 	if (around)
 		around->has_element = true;
 	else
-		add_place(walk, value);
+		add_value_place(walk, value);
 }
 
 /*
@@ -206,7 +206,7 @@ static void show_characters(struct walk *walk, const struct ptl_value *value)
 
 /* ---- structures and arrays ------------------------------------------------------------------------- */
 
-static void begin(struct walk *walk, const struct ptl_value *value, bool is_array)
+static void begin_value(struct walk *walk, const struct ptl_value *value, bool is_array)
 {
 	if (!walk->json)
 		text_before(walk, value);
@@ -220,7 +220,7 @@ static void begin(struct walk *walk, const struct ptl_value *value, bool is_arra
 		.field = value->field, .index = value->index, .is_array = is_array};
 }
 
-static void end(struct walk *walk)
+static void end_value(struct walk *walk)
 {
 	const bool is_array = walk->nested[--walk->depth].is_array;
 
@@ -244,11 +244,11 @@ static bool is_hidden(struct walk *walk, enum ptl_step step, const struct ptl_va
 	else if (step != PTL_STEP_VALUE)
 		walk->hidden--;
 	if (!walk->hidden && step != PTL_STEP_ARRAY && step != PTL_STEP_STRUCT)
-		add_place(walk, value);
+		add_value_place(walk, value);
 	return true;
 }
 
-static int visit(void *context, enum ptl_step step, const struct ptl_value *value)
+static int payload_visit(void *context, enum ptl_step step, const struct ptl_value *value)
 {
 	struct walk *walk = context;
 
@@ -262,20 +262,20 @@ static int visit(void *context, enum ptl_step step, const struct ptl_value *valu
 		walk->is_characters = dump_is_text_array(value->field);
 		walk->bytes.size = 0;
 		if (!walk->is_characters)
-			begin(walk, value, true);
+			begin_value(walk, value, true);
 		break;
 	case PTL_STEP_STRUCT:
-		begin(walk, value, false);
+		begin_value(walk, value, false);
 		break;
 	case PTL_STEP_ARRAY_END:
 		if (walk->is_characters) {
 			show_characters(walk, value);
 			break;
 		}
-		end(walk);
+		end_value(walk);
 		break;
 	case PTL_STEP_STRUCT_END:
-		end(walk);
+		end_value(walk);
 		break;
 	}
 	return 0;
@@ -289,9 +289,9 @@ static size_t walk_payload(struct walk *walk, const struct ptl_schema *schema, c
 
 	walk->values->schema = schema;
 	if (schema)
-		status = ptl_payload_walk(schema, payload, size, visit, walk, &rest);
+		status = ptl_payload_walk(schema, payload, size, payload_visit, walk, &rest);
 	while (walk->depth)
-		end(walk);
+		end_value(walk);
 	common_bytes_free(&walk->bytes);
 	common_bytes_free(&walk->key);
 	return status == 0 ? rest : size;

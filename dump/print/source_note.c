@@ -7,17 +7,17 @@
 
 void dump_warn_of_sources(struct flow_sources *sources, const char *what)
 {
-	size_t asked, found, missing;
+	size_t requested, found, missing;
 	const char *name;
 
 	if (!sources)
 		return;
-	flow_sources_counts(sources, &asked, &found);
+	flow_sources_counts(sources, &requested, &found);
 	missing = flow_sources_missing(sources, &name);
-	if (what && asked && !found) {
+	if (what && requested && !found) {
 		common_message_warning("no %s: neither the trace nor this machine has debug "
 				       "information for any of the %zu images that ran",
-				       what, asked);
+				       what, requested);
 		common_message_hint("compile with -g, and record with ptl-record --embed debug; or name the folder of "
 				    "debug files with --debug-path");
 	}

@@ -143,7 +143,7 @@ static void add_symbol(struct ptl_bytes *text, const struct dump_stacks *stacks,
 	common_text_add(text, ")");
 }
 
-static void add_place(struct ptl_bytes *text, const struct dump_stacks *stacks, const struct frame *frame)
+static void add_frame_place(struct ptl_bytes *text, const struct dump_stacks *stacks, const struct frame *frame)
 {
 	const uint32_t image = frame->image;
 	const uint64_t address = frame->address;
@@ -181,7 +181,7 @@ void dump_text_stacks(struct ptl_bytes *text, const struct dump_stacks *stacks, 
 			common_text_hex(text, frame.address);
 			common_text_pad(text, start, ADDRESS_WIDTH);
 			common_text_add(text, "  ");
-			add_place(text, stacks, &frame);
+			add_frame_place(text, stacks, &frame);
 			common_text_add(text, "\n");
 		}
 	}

@@ -117,7 +117,7 @@ static void each_cell(struct layout *layout, void (*act)(struct layout *layout, 
  * Widens the column for a cell. A longer name shifts only the rest of its own row: C++ templates have hundreds of
  * characters.
  */
-static void measure(struct layout *layout, size_t column, const char *cell)
+static void measure_cell(struct layout *layout, size_t column, const char *cell)
 {
 	size_t width = common_text_width(cell + 1, strlen(cell + 1));
 
@@ -127,7 +127,7 @@ static void measure(struct layout *layout, size_t column, const char *cell)
 		layout->widths[column] = width;
 }
 
-static void show(struct layout *layout, size_t column, const char *cell)
+static void show_cell(struct layout *layout, size_t column, const char *cell)
 {
 	print_cell(layout, column, (enum dump_style) * cell, cell + 1);
 }
@@ -140,10 +140,10 @@ int dump_table_print(struct dump_table *table, const struct dump_session *sessio
 	if (!failed && table->cell_count) {
 		for (size_t i = 0; i < table->column_count; i++)
 			layout.widths[i] = common_text_width(table->columns[i].title, strlen(table->columns[i].title));
-		each_cell(&layout, measure);
+		each_cell(&layout, measure_cell);
 		for (size_t i = 0; i < table->column_count; i++)
 			print_cell(&layout, i, DUMP_STYLE_DIM, table->columns[i].title);
-		each_cell(&layout, show);
+		each_cell(&layout, show_cell);
 		failed = layout.row.failed;
 		common_bytes_free(&layout.row);
 	}

@@ -33,7 +33,7 @@ void dump_json_bytes(struct common_json *json, const char *key, const uint8_t *b
 	common_bytes_free(&text);
 }
 
-static bool is_wanted(const struct dump_json_room *room, const char *text)
+static bool is_wanted_text(const struct dump_json_room *room, const char *text)
 {
 	return !room || room->has(room->context, strlen(text));
 }
@@ -48,7 +48,7 @@ uint64_t dump_json_losses(struct dump_session *session, const struct dump_json_r
 	for (size_t i = 0; i < count; i++) {
 		const struct ptl_loss *loss = ptl_loss_at(session->trace, i);
 
-		if (!is_wanted(room, loss->cause)) {
+		if (!is_wanted_text(room, loss->cause)) {
 			left_out++;
 			continue;
 		}
@@ -78,7 +78,7 @@ uint64_t dump_json_damage(struct dump_session *session, const struct dump_json_r
 	for (size_t i = 0; i < count; i++) {
 		const struct ptl_damage *damage = ptl_damage_at(session->trace, i);
 
-		if (!is_wanted(room, damage->text)) {
+		if (!is_wanted_text(room, damage->text)) {
 			left_out++;
 			continue;
 		}

@@ -129,7 +129,7 @@ static int add_sample(struct walk *walk, const struct ptl_event *event, const st
 
 /* ---- the walk ------------------------------------------------------------------------------------ */
 
-static int take(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+static int take_sample_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct walk *walk = context;
 	const struct dump_filter *filter = &walk->calls->session->options->filter;
@@ -202,7 +202,7 @@ static struct ptl_event_filter times_of(const struct spans *spans, size_t number
 /* Processes events in a UTF-8 locale: glob patterns match UTF-8 names, whatever the user's locale is. */
 static int process_in_utf8(struct walk *walk, const struct ptl_event_filter *times)
 {
-	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take_sample_event};
 	const locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 	const locale_t before = locale ? uselocale(locale) : (locale_t)0;
 	const int status = ptl_process(walk->calls->session->trace, times, &callbacks, walk);
@@ -339,7 +339,7 @@ static int fail_unclear(const struct walk *walk, const char *pattern)
  * Finds the only suitable event if the user gave no pattern. The caller frees *name. *name is NULL if no event has a
  * stack.
  */
-static int choose(struct walk *walk, char **name)
+static int choose_event(struct walk *walk, char **name)
 {
 	const struct dump_sample_kind *chosen;
 	int status = process(walk);
@@ -363,7 +363,7 @@ static bool is_clock(const char *name)
 }
 
 /* If several kinds have the same name, the first kind stands for all. */
-static int describe(const struct walk *walk, const char *pattern, struct dump_samples *samples)
+static int describe_samples(const struct walk *walk, const char *pattern, struct dump_samples *samples)
 {
 	const struct dump_sample_kind *first = NULL;
 	struct ptl_bytes name = {0};
@@ -406,7 +406,7 @@ static void add_amount(struct ptl_bytes *text, const struct dump_samples *sample
 }
 
 /* Prints a note with the event name and the sums: the user may not have named the event. */
-static void say(const struct dump_samples *samples)
+static void note_sums(const struct dump_samples *samples)
 {
 	struct ptl_bytes text = {0};
 
@@ -467,13 +467,13 @@ static int add_up(struct walk *walk, const char *pattern, const struct dump_call
 			return fail_unclear(walk, pattern);
 		return note_nothing(walk, "events", true);
 	}
-	status = describe(walk, pattern, samples);
+	status = describe_samples(walk, pattern, samples);
 	for (size_t i = 0; i < walk->fold.count; i++)
 		samples->period += walk->fold.nodes[i].period;
 	if (status == 0)
 		status = dump_sample_fold_show(&walk->fold, calls->timeline, samples->timed, observer);
 	if (status == 0) {
-		say(samples);
+		note_sums(samples);
 		dump_session_say_lost(calls->session);
 	}
 	return status;
@@ -493,7 +493,7 @@ int dump_samples_run(struct dump_call_session *calls, const struct dump_sample_o
 	int status = 0;
 
 	if (!options->event) {
-		status = choose(&sum, &exact);
+		status = choose_event(&sum, &exact);
 		close_walk(&sum);
 		sum = like;
 		sum.kinds.exact = exact;
@@ -514,7 +514,7 @@ int dump_sample_options_check(const struct dump_sample_options *options)
 
 	if (!options->where)
 		return 0;
-	if (!options->asked)
+	if (!options->enabled)
 		return common_fail(PTL_MISUSE, "--where needs --samples");
 	status = dump_query_add(&query, options->where);
 	dump_query_free(&query);

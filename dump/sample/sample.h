@@ -9,7 +9,7 @@
 #include "dump/call/call_session.h"
 
 struct dump_sample_options {
-	bool asked;
+	bool enabled;
 	const char *event; /* glob pattern for event names; NULL: the only suitable event of the trace */
 	const char *where; /* an expression; NULL: all events */
 };
@@ -22,7 +22,7 @@ struct dump_sample_options {
 	 "Stacks of events instead of Intel PT: how many of each, and what counters counted. EVENT: their name "       \
 	 "(\"cpu-clock\", \"sched/*\"); may be left out where it is clear.",                                           \
 	 COMMON_STRING(structure, member.event),                                                                       \
-	 COMMON_GIVEN(structure, member.asked)},                                                                       \
+	 COMMON_GIVEN(structure, member.enabled)},                                                                     \
 	{                                                                                                              \
 		"where", 'w', "EXPRESSION",                                                                            \
 			"With --samples: only events of which it is true, as of 'ptl-dump events'.",                   \

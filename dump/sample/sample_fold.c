@@ -41,7 +41,7 @@ static int add_node(struct dump_sample_fold *fold, uint32_t parent, uint32_t fun
 	return 0;
 }
 
-static bool is_same(const struct dump_sample_thread *a, const struct dump_sample_thread *b)
+static bool is_same_thread(const struct dump_sample_thread *a, const struct dump_sample_thread *b)
 {
 	return a->process == b->process && a->pid == b->pid && a->tid == b->tid && a->cpu == b->cpu &&
 	       a->program == b->program;
@@ -67,7 +67,7 @@ int dump_sample_thread(struct dump_sample_fold *fold, const struct dump_sample_t
 	const uint64_t *known;
 	int status = 0;
 
-	if (fold->last && is_same(&fold->threads[fold->last - 1], thread)) {
+	if (fold->last && is_same_thread(&fold->threads[fold->last - 1], thread)) {
 		*number = fold->last - 1;
 		return 0;
 	}

@@ -101,7 +101,7 @@ static bool counts(const char *pattern, const char *name)
 	return is;
 }
 
-static bool is_wanted(const struct dump_sample_kinds *kinds, const struct dump_sample_kind *kind)
+static bool is_wanted_kind(const struct dump_sample_kinds *kinds, const struct dump_sample_kind *kind)
 {
 	const char *pattern = kinds->pattern;
 
@@ -142,7 +142,7 @@ static int add_kind(struct dump_sample_kinds *kinds, const struct ptl_descriptor
 	status = name_kind(kinds, kind, descriptor, schema, fields);
 	if (status < 0)
 		return status;
-	kind->wanted = is_wanted(kinds, kind);
+	kind->wanted = is_wanted_kind(kinds, kind);
 	return common_byte_map_put(&kinds->by_key, kinds->key.data, kinds->key.size, kinds->count - 1);
 }
 

@@ -159,8 +159,8 @@ static int commit_saver(const struct dump_session *session, int exit_status)
 	return done ? COMMON_EXIT_OK : exit_status;
 }
 
-static int run(const struct dump_command *command, struct dump_options *options, char **operands, size_t count,
-	       struct dump_partial_set *merged)
+static int run_command(const struct dump_command *command, struct dump_options *options, char **operands, size_t count,
+		       struct dump_partial_set *merged)
 {
 	const size_t first = command->operand != NULL;
 	const bool has_trace = needs_trace(command, options);
@@ -238,7 +238,7 @@ static int run_live(const struct dump_command *command, struct dump_options *opt
 	while (fd >= 0) {
 		const uint64_t missed = files.missed;
 
-		exit_status = run(command, options, &path, 1, NULL);
+		exit_status = run_command(command, options, &path, 1, NULL);
 		close(fd);
 		free(path);
 		/* An unreadable part of one file does not end the session. */
@@ -447,7 +447,7 @@ static int parse_and_run(const struct dump_command *command, struct dump_options
 		return run_live(command, options, argv[first]);
 	if (is_cluster(options))
 		return run_cluster(command, options, argv + first, (size_t)(argc - first));
-	return run(command, options, argv + first, (size_t)(argc - first), merged);
+	return run_command(command, options, argv + first, (size_t)(argc - first), merged);
 }
 
 int dump_command_merge(const struct dump_command *command, int argc, char **argv, const struct dump_options *own,

@@ -47,7 +47,7 @@ static int import(struct dump_session *session, int fd, struct import_spool *spo
 	return 0;
 }
 
-static int convert(struct dump_session *session, int fd, const struct ptl_open_options *options)
+static int convert_etl(struct dump_session *session, int fd, const struct ptl_open_options *options)
 {
 	struct import_spool spool;
 	int made = -1;
@@ -77,7 +77,7 @@ int dump_etl_open(struct dump_session *session, const struct ptl_open_options *o
 	status = is_etl(fd) ? check_output(session, fd)
 			    : common_fail(PTL_NOT_OURS, "%s: not a trace file", session->path);
 	if (!status)
-		status = convert(session, fd, options);
+		status = convert_etl(session, fd, options);
 	close(fd);
 	return status;
 }

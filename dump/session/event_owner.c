@@ -20,7 +20,7 @@ static bool is_switched(const struct wanted *wanted, const struct ptl_event *eve
 	       !ptl_switch_decode(event, &data) && (data.new_thread == wanted->tid || data.old_thread == wanted->tid);
 }
 
-static int look(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+static int match_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	const struct wanted *wanted = context;
 
@@ -32,9 +32,9 @@ static int look(void *context, struct ptl_trace *trace, const struct ptl_event *
 	return is_switched(wanted, event) ? FOUND : 0;
 }
 
-static int find(struct ptl_trace *trace, struct wanted *wanted, bool *found)
+static int find_owner(struct ptl_trace *trace, struct wanted *wanted, bool *found)
 {
-	static const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = look};
+	static const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = match_event};
 	const int status = ptl_process(trace, NULL, &callbacks, wanted);
 
 	*found = status == FOUND;
@@ -45,12 +45,12 @@ int dump_event_owner_find_process(struct ptl_trace *trace, uint32_t pid, bool *f
 {
 	struct wanted wanted = {.pid = pid, .tid = PTL_NO_ID};
 
-	return find(trace, &wanted, found);
+	return find_owner(trace, &wanted, found);
 }
 
 int dump_event_owner_find_thread(struct ptl_trace *trace, uint32_t tid, const struct common_id_set *pids, bool *found)
 {
 	struct wanted wanted = {.pid = PTL_NO_ID, .tid = tid, .pids = pids};
 
-	return find(trace, &wanted, found);
+	return find_owner(trace, &wanted, found);
 }

@@ -16,7 +16,7 @@
 
 static volatile sig_atomic_t signals;
 
-static void note(int number)
+static void note_signal(int number)
 {
 	(void)number;
 	signals = signals + 1;
@@ -32,7 +32,7 @@ bool dump_follow_interrupted(void)
 	return signals > 0;
 }
 
-static int idle(void *context, struct ptl_trace *trace)
+static int session_idle(void *context, struct ptl_trace *trace)
 {
 	struct dump_session *session = context;
 	int status = 0;
@@ -70,10 +70,10 @@ int dump_follow_open(struct dump_session *session, const struct ptl_open_options
 {
 	static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
 	const struct ptl_realtime_options realtime = {
-		.size = sizeof(realtime), .open = options, .idle = idle, .context = session};
+		.size = sizeof(realtime), .open = options, .idle = session_idle, .context = session};
 
 	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
-		common_signal_catch_unignored(ending[i], note, 0, NULL);
+		common_signal_catch_unignored(ending[i], note_signal, 0, NULL);
 	return open_trace(session, &realtime);
 }
 

@@ -54,7 +54,7 @@ struct comparison {
 	bool all_done; /* compared up to the end of the address space */
 };
 
-static void add(struct comparison *comparison, uint64_t first, uint64_t last)
+static void add_changed_range(struct comparison *comparison, uint64_t first, uint64_t last)
 {
 	struct flow_code_span *newest = comparison->changes + comparison->count - 1;
 
@@ -73,7 +73,7 @@ static void compare_bytes(struct comparison *comparison, uint64_t first, uint64_
 	for (uint64_t done = 0, size; done <= last - first; done += size) {
 		size = last - first - done < GRAIN - 1 ? last - first - done + 1 : GRAIN;
 		if (memcmp(one + done, other + done, size))
-			add(comparison, first + done, first + done + size - 1);
+			add_changed_range(comparison, first + done, first + done + size - 1);
 	}
 }
 
@@ -101,14 +101,14 @@ static uint64_t compare_range(struct comparison *comparison, uint64_t first, uin
 		return last;
 	if (!one.bytes || !other.bytes || !is_same_image(comparison, one.image, other.image) ||
 	    one.code_event != other.code_event)
-		add(comparison, first, last);
+		add_changed_range(comparison, first, last);
 	else if (one.bytes + (first - one.first) != other.bytes + (first - other.first))
 		compare_bytes(comparison, first, last, one.bytes + (first - one.first),
 			      other.bytes + (first - other.first));
 	return last;
 }
 
-static bool compare(void *context, uint64_t first, uint64_t last)
+static bool compare_ranges(void *context, uint64_t first, uint64_t last)
 {
 	struct comparison *comparison = context;
 	uint64_t at = first < comparison->done ? comparison->done : first;
@@ -132,7 +132,7 @@ size_t flow_code_changes(const struct flow_code *code, flow_root one, flow_root 
 
 	if (one == other)
 		return 0;
-	if (!flow_version_compare(flow_code_timeline(code), one, other, compare, &comparison))
+	if (!flow_version_compare(flow_code_timeline(code), one, other, compare_ranges, &comparison))
 		return FLOW_CODE_CHANGES + 1;
 	return comparison.count;
 }

@@ -21,7 +21,7 @@ struct flow_filter {
 	size_t count;
 };
 
-static bool is_of(const struct flow_filter *filter, uint32_t image, const char *path)
+static bool is_of_image(const struct flow_filter *filter, uint32_t image, const char *path)
 {
 	return image != FLOW_NONE && !strcmp(flow_timeline_image(filter->timeline, image)->data.file_name, path);
 }
@@ -32,7 +32,7 @@ static void place_entry(struct flow_filter *filter, struct entry *entry)
 
 	entry->placed = !entry->filter.path_size;
 	for (size_t i = 0; !entry->placed && i < images; i++)
-		entry->placed = is_of(filter, (uint32_t)i, entry->filter.path);
+		entry->placed = is_of_image(filter, (uint32_t)i, entry->filter.path);
 }
 
 static int read_entries(const struct ptl_trace *trace, struct flow_filter *filter)
@@ -117,7 +117,7 @@ static bool covers(const struct flow_filter *filter, const struct entry *entry, 
 
 	if (!entry->filter.path_size)
 		return ip - entry->filter.first < entry->filter.size;
-	if (!is_of(filter, image, entry->filter.path))
+	if (!is_of_image(filter, image, entry->filter.path))
 		return false;
 	data = &flow_timeline_image(filter->timeline, image)->data;
 	return ip - data->base + data->file_offset - entry->filter.first < entry->filter.size;
@@ -172,7 +172,7 @@ static void add_piece(const struct flow_filter *filter, const struct entry *entr
 	const struct ptl_image_event *data;
 	uint64_t first, end, low, high;
 
-	if (!is_of(filter, piece->image, entry->filter.path))
+	if (!is_of_image(filter, piece->image, entry->filter.path))
 		return;
 	data = &flow_timeline_image(filter->timeline, piece->image)->data;
 	first = piece->first - data->base + data->file_offset;

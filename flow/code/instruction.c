@@ -115,7 +115,7 @@ static void classify(const struct flow_opcode *opcode, uint8_t branch, unsigned 
 		instruction->target &= 0xffffffff;
 }
 
-static int start(ZydisDecoder *decoder, unsigned mode)
+static int init_decoder(ZydisDecoder *decoder, unsigned mode)
 {
 	ZydisMachineMode machine = mode == 64   ? ZYDIS_MACHINE_MODE_LONG_64
 				   : mode == 32 ? ZYDIS_MACHINE_MODE_LONG_COMPAT_32
@@ -163,7 +163,7 @@ static int ask_zydis(const uint8_t *bytes, size_t size, unsigned mode, struct fl
 	ZydisDecodedInstruction decoded;
 	ZydisDecoder decoder;
 	ZyanStatus status;
-	int result = start(&decoder, mode);
+	int result = init_decoder(&decoder, mode);
 
 	if (result < 0)
 		return result;

@@ -181,7 +181,7 @@ static bool has_simd_prefix(const struct reader *reader)
 	return reader->operand_size || reader->repeat || reader->lock || reader->rex;
 }
 
-static void choose(struct flow_encoding *encoding, unsigned pp)
+static void choose_encoding(struct flow_encoding *encoding, unsigned pp)
 {
 	static const uint8_t prefixes[] = {0, 0x66, 0xf3, 0xf2};
 
@@ -200,7 +200,7 @@ static bool take_vector(struct reader *reader, enum flow_encoding_kind kind, uns
 	encoding->kind = kind;
 	encoding->map = map;
 	encoding->wide = last >> 7;
-	choose(encoding, last);
+	choose_encoding(encoding, last);
 	reader->at += size;
 	return true;
 }
@@ -213,7 +213,7 @@ static bool take_short_vex(struct reader *reader)
 		return false;
 	reader->encoding->kind = FLOW_ENCODING_VEX;
 	reader->encoding->map = 1;
-	choose(reader->encoding, payload);
+	choose_encoding(reader->encoding, payload);
 	reader->at += 2;
 	return true;
 }

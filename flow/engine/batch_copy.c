@@ -6,7 +6,7 @@
 
 #include "common/error.h"
 
-static int reserve(struct flow_batch_copy *copy, const struct flow_batch *batch)
+static int reserve_copy(struct flow_batch_copy *copy, const struct flow_batch *batch)
 {
 	if (batch->block_count > copy->block_capacity) {
 		free(copy->blocks);
@@ -31,13 +31,13 @@ static int reserve(struct flow_batch_copy *copy, const struct flow_batch *batch)
 
 int flow_batch_copy_begin(struct flow_batch_copy *copy, const struct flow_batch *batch)
 {
-	const int status = reserve(copy, batch);
+	const int status = reserve_copy(copy, batch);
 
 	copy->made = (struct flow_batch){.runs = copy->runs, .events = copy->events, .marks = copy->marks};
 	return status;
 }
 
-static void add_block(struct flow_batch_copy *copy, const struct flow_batch_cursor *cursor)
+static void copy_add_block(struct flow_batch_copy *copy, const struct flow_batch_cursor *cursor)
 {
 	const struct flow_mark *known = flow_batch_mark(cursor);
 	struct flow_batch *made = &copy->made;
@@ -60,7 +60,7 @@ static void add_block(struct flow_batch_copy *copy, const struct flow_batch_curs
 void flow_batch_copy_add(struct flow_batch_copy *copy, const struct flow_batch_cursor *cursor)
 {
 	if (cursor->block) {
-		add_block(copy, cursor);
+		copy_add_block(copy, cursor);
 		return;
 	}
 	copy->events[copy->made.event_count] = *cursor->event;

@@ -36,7 +36,7 @@ void flow_table_start(struct flow_table *table, const struct flow_code *code)
 	*table = (struct flow_table){.code = code, .generation = 1, .arena = {.block_size = CHUNK_SIZE}};
 }
 
-static void forget(struct flow_table *table)
+static void forget_blocks(struct flow_table *table)
 {
 	common_arena_free(&table->arena);
 	free(table->slots);
@@ -46,7 +46,7 @@ static void forget(struct flow_table *table)
 
 void flow_table_free(struct flow_table *table)
 {
-	forget(table);
+	forget_blocks(table);
 	free(table->scratch);
 	*table = (struct flow_table){0};
 }
@@ -54,7 +54,7 @@ void flow_table_free(struct flow_table *table)
 void flow_table_trim(struct flow_table *table)
 {
 	if (table->arena.total + table->capacity * sizeof(*table->slots) > MEMORY_LIMIT)
-		forget(table);
+		forget_blocks(table);
 }
 
 void flow_table_version(struct flow_table *table, flow_root root)
@@ -72,7 +72,7 @@ static bool need_scratch(struct flow_table *table, size_t size)
 	return COMMON_VECTOR_GROW(table->scratch, table->scratch_size, size);
 }
 
-static int grow(struct flow_table *table)
+static int grow_block_table(struct flow_table *table)
 {
 	size_t capacity = table->capacity ? table->capacity * 2 : FIRST_CAPACITY;
 	struct flow_slot *slots = calloc(capacity, sizeof(*slots));
@@ -125,7 +125,7 @@ static bool still_good(struct flow_table *table, struct flow_entry *entry)
  * Decodes the run of instructions into scratch: first the lengths, then (from offset `count`) the bytes. Returns false
  * if the code does not hold `count` instructions whose last one is at last_ip.
  */
-static bool decode(struct flow_table *table, struct flow_block *block)
+static bool decode_block(struct flow_table *table, struct flow_block *block)
 {
 	size_t room = (size_t)(block->last_ip - block->ip) + FLOW_INSTRUCTION_MAX, have, at = 0;
 	uint8_t *lengths = table->scratch, *bytes = table->scratch + block->instructions;
@@ -146,8 +146,8 @@ static bool decode(struct flow_table *table, struct flow_block *block)
 	return at - instruction.length == block->last_ip - block->ip;
 }
 
-static int make(struct flow_table *table, struct flow_block block, uint64_t hash, size_t slot,
-		const struct flow_block **made)
+static int make_block(struct flow_table *table, struct flow_block block, uint64_t hash, size_t slot,
+		      const struct flow_block **made)
 {
 	struct flow_entry *entry;
 	struct format_piece piece;
@@ -161,7 +161,7 @@ static int make(struct flow_table *table, struct flow_block block, uint64_t hash
 	if (!need_scratch(table, (size_t)block.instructions * (FLOW_INSTRUCTION_MAX + 1)))
 		return common_fail_memory("block", (size_t)block.instructions * (FLOW_INSTRUCTION_MAX + 1));
 	if (!flow_version_find(flow_code_timeline(table->code), table->root, block.ip, &piece) ||
-	    !decode(table, &block))
+	    !decode_block(table, &block))
 		return PTL_CORRUPT;
 	entry = common_arena_take(&table->arena, sizeof(*entry) + block.size + block.instructions);
 	if (!entry)
@@ -195,7 +195,7 @@ int flow_table_get(struct flow_table *table, uint64_t ip, uint64_t last_ip, uint
 
 	hash ^= hash >> 32;
 	if (table->used * 2 >= table->capacity) {
-		int status = grow(table);
+		int status = grow_block_table(table);
 
 		if (status < 0)
 			return status;
@@ -213,5 +213,5 @@ int flow_table_get(struct flow_table *table, uint64_t ip, uint64_t last_ip, uint
 		if (++stale == STALE_LIMIT)
 			break;
 	}
-	return make(table, wanted, hash, at, block);
+	return make_block(table, wanted, hash, at, block);
 }

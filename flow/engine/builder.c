@@ -38,7 +38,7 @@ void flow_state(struct flow_builder *builder, uint64_t time, bool speculative)
 	builder->mark.speculative = speculative;
 }
 
-static int flush(struct flow_builder *builder)
+static int flush_batch(struct flow_builder *builder)
 {
 	const struct flow_block_run run = {
 		.blocks = builder->blocks,
@@ -83,7 +83,7 @@ static int add_block(struct flow_builder *builder, const struct flow_block *bloc
 	builder->instructions += block->instructions;
 	builder->branches += block->branch != FLOW_BRANCH_NONE;
 	builder->blocks[builder->block_count++] = block;
-	return builder->block_count == FLOW_BATCH_BLOCKS ? flush(builder) : 0;
+	return builder->block_count == FLOW_BATCH_BLOCKS ? flush_batch(builder) : 0;
 }
 
 static int close_block(struct flow_builder *builder)
@@ -198,12 +198,12 @@ int flow_event(struct flow_builder *builder, const struct flow_event *event)
 	added = &builder->events[builder->event_count++];
 	*added = *event;
 	added->before = builder->block_count;
-	return builder->event_count == FLOW_BATCH_EVENTS ? flush(builder) : 0;
+	return builder->event_count == FLOW_BATCH_EVENTS ? flush_batch(builder) : 0;
 }
 
 int flow_end(struct flow_builder *builder)
 {
 	int status = close_block(builder);
 
-	return status < 0 ? status : flush(builder);
+	return status < 0 ? status : flush_batch(builder);
 }

@@ -64,11 +64,11 @@ struct flow_sink {
 	int (*take)(void *context, const struct flow_batch *batch);
 	void *context;
 	/*
-	 * Optional: receives a run of blocks without events in between. *home: the consumer's home after the run; 0 at
-	 * the beginning of a row of steps. If *home is not 0, the engine passes runs with an equal home silently, up to
-	 * a run with another home. Engines may give batches instead of steps.
+	 * Optional: receives a run of blocks without events in between. *home_number: the consumer's home after the
+	 * run; 0 at the beginning of a row of steps. If *home_number is not 0, the engine passes runs with an equal
+	 * home silently, up to a run with another home. Engines may give batches instead of steps.
 	 */
-	int (*step)(void *context, const struct flow_step *step, uint32_t *home);
+	int (*step)(void *context, const struct flow_step *step, uint32_t *home_number);
 	void *step_context;
 	const struct flow_step_states *states; /* states of the consumer of steps; NULL: the states have no numbers */
 };

@@ -99,7 +99,7 @@ static int give_gap(const struct flow_segment *segment, const struct flow_sink *
 	return size ? sink->take(sink->context, &batch) : 0;
 }
 
-static int make_room(struct flow_segment_bytes *place, size_t size)
+static int make_segment_room(struct flow_segment_bytes *place, size_t size)
 {
 	const size_t needed = size + FLOW_ENGINE_ROOM;
 
@@ -122,7 +122,7 @@ static int read_whole(struct flow_source *source, struct flow_segment_bytes *pla
 		/* The size comes from the file and may be wrong, so memory grows with the bytes actually read. */
 		if (part > *size && part > FIRST_READ)
 			part = *size > FIRST_READ ? *size : FIRST_READ;
-		status = make_room(place, *size + part);
+		status = make_segment_room(place, *size + part);
 		if (!status)
 			status = ptl_stream_read(source->trace, segment->stream, segment->offset + *size,
 						 place->bytes + *size, part, &got, &hole);
@@ -167,7 +167,7 @@ static int skip_rest(struct flow_source *source, struct flow_segment_bytes *plac
 		     uint64_t offset, const struct flow_sink *sink)
 {
 	uint64_t end = segment->offset + segment->size, start;
-	int status = make_room(place, FIRST_READ);
+	int status = make_segment_room(place, FIRST_READ);
 
 	if (!status && !segment->has_psb)
 		status = skip_unwritten(source, place, segment, &offset);
@@ -212,8 +212,8 @@ static int look_ahead(struct flow_source *source, const struct flow_segment *seg
 }
 
 /* Reads the segment's bytes, and fills the engine's input. */
-static int prepare(struct flow_source *source, struct flow_segment_bytes *place, const struct flow_segment *segment,
-		   struct flow_engine_input *input)
+static int prepare_segment(struct flow_source *source, struct flow_segment_bytes *place,
+			   const struct flow_segment *segment, struct flow_engine_input *input)
 {
 	const struct flow_errata errata = errata_of(source, segment);
 	int status;
@@ -255,7 +255,7 @@ int flow_produce_between(struct flow_source *source, const struct flow_segment *
 		return skip_rest(source, place, segment, segment->offset, sink);
 	status = engine_of(source, segment, &engine);
 	if (!status)
-		status = prepare(source, place, segment, &input);
+		status = prepare_segment(source, place, segment, &input);
 	if (!status && ends) {
 		input.calls_before = ends->calls_before;
 		input.calls_context = input.process_context = ends->context;
@@ -312,7 +312,7 @@ static int next_segment(void *context, unsigned place, struct flow_engine_input 
 		*sink = counting->portion->sinks[at];
 		*input = (struct flow_engine_input){.segment = segment};
 		if (segment->has_psb && !segment->unknown)
-			status = prepare(counting->source, bytes, segment, input);
+			status = prepare_segment(counting->source, bytes, segment, input);
 		if (segment->unknown || (status == PTL_CORRUPT && segment->skip)) {
 			status = skip_all(segment, sink);
 			if (status < 0)

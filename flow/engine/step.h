@@ -19,7 +19,7 @@ struct flow_step_marks {
 	 * run silently while the consumer is at this home. A run that ends with a return is the last run that is
 	 * passed.
 	 */
-	uint32_t home;
+	uint32_t home_number;
 	uint32_t tag; /* tag by which the consumer recognises the run */
 };
 

@@ -56,7 +56,7 @@ static size_t turn_at(const struct flow_turn_flow *flow, uint64_t time)
 	return turn;
 }
 
-static int give(const struct flow_turn_target *target, const struct flow_batch *batch)
+static int give_batch(const struct flow_turn_target *target, const struct flow_batch *batch)
 {
 	return target->sink->take(target->sink->context, batch);
 }
@@ -68,7 +68,7 @@ static int hand_on(struct flow_turn_flow *flow, const struct flow_batch *rest)
 	int status = 0;
 
 	if (flow->target && (made->block_count || made->event_count))
-		status = give(flow->target, made);
+		status = give_batch(flow->target, made);
 	return status ? status : flow_batch_copy_begin(&flow->copy, rest);
 }
 
@@ -94,7 +94,7 @@ static int lose_turn(struct flow_turn_flow *flow, const struct flow_batch *batch
 		return 0;
 	if (batch)
 		status = hand_on(flow, batch);
-	return status ? status : give(target, &of_gap);
+	return status ? status : give_batch(target, &of_gap);
 }
 
 static void go_over(struct flow_turn_flow *flow, size_t turn)
@@ -131,7 +131,7 @@ static void take_time(struct flow_turn_flow *flow, const struct flow_batch_curso
 }
 
 /* Moves to the next turn: the flow enters FLOW_TURN_FUNCTION. */
-static int pass(struct flow_turn_flow *flow, const struct flow_batch *batch)
+static int pass_turn(struct flow_turn_flow *flow, const struct flow_batch *batch)
 {
 	const size_t first = turn_at(flow, flow->early), last = turn_at(flow, flow->late);
 
@@ -148,7 +148,7 @@ static int pass(struct flow_turn_flow *flow, const struct flow_batch *batch)
 }
 
 /* Finds the turn when no switch is in progress: the thread of the last switch runs. */
-static int settle(struct flow_turn_flow *flow, const struct flow_batch *batch)
+static int settle_turn(struct flow_turn_flow *flow, const struct flow_batch *batch)
 {
 	const size_t first = turn_at(flow, flow->early), last = turn_at(flow, flow->late);
 
@@ -193,7 +193,7 @@ static bool is_settled(const struct flow_batch_cursor *cursor)
 	return cursor->block ? !flow_turn_is_kernel(cursor->block->ip) : cursor->event->kind == FLOW_ENABLED;
 }
 
-static int look(struct flow_turn_flow *flow, const struct flow_batch *batch)
+static int look_for_turn(struct flow_turn_flow *flow, const struct flow_batch *batch)
 {
 	struct flow_batch_cursor cursor = flow_batch_walk(batch);
 
@@ -216,13 +216,13 @@ static int follow_gap(struct flow_turn_flow *flow, const struct flow_batch_curso
 	return 0;
 }
 
-static int follow(struct flow_turn_flow *flow, const struct flow_batch_cursor *cursor)
+static int follow_cursor(struct flow_turn_flow *flow, const struct flow_batch_cursor *cursor)
 {
 	take_time(flow, cursor);
 	if (is_entry(flow, cursor))
-		return pass(flow, cursor->batch);
+		return pass_turn(flow, cursor->batch);
 	if (cursor->event && cursor->event->kind == FLOW_ENABLED)
-		return settle(flow, cursor->batch);
+		return settle_turn(flow, cursor->batch);
 	return follow_gap(flow, cursor);
 }
 
@@ -236,18 +236,18 @@ static int change_target(struct flow_turn_flow *flow, const struct flow_batch *b
 	return status;
 }
 
-static int take(void *context, const struct flow_batch *batch)
+static int take_batch(void *context, const struct flow_batch *batch)
 {
 	struct flow_turn_flow *flow = context;
 	struct flow_batch_cursor cursor = flow_batch_walk(batch);
 	int status;
 
 	if (flow->looking)
-		return look(flow, batch);
+		return look_for_turn(flow, batch);
 	flow->target = target_of(flow);
 	status = flow_batch_copy_begin(&flow->copy, batch);
 	while (!status && flow->turn <= flow->last_turn && flow_batch_next(&cursor)) {
-		status = follow(flow, &cursor);
+		status = follow_cursor(flow, &cursor);
 		if (!status)
 			status = change_target(flow, batch);
 		if (status)
@@ -275,17 +275,17 @@ static uint32_t enter_process(void *context, uint64_t time)
 	if (flow->looking)
 		rule_out(flow);
 	else if (!flow->status)
-		flow->status = settle(flow, NULL);
+		flow->status = settle_turn(flow, NULL);
 	return flow->turns->list[flow->turn].process;
 }
 
 /* ---- a segment --------------------------------------------------------------------------------- */
 
 /* Decodes from the PSB on. The PSB is in the current turn, as far as known. */
-static int decode(struct flow_turn_flow *flow, struct flow_source *source)
+static int decode_turns(struct flow_turn_flow *flow, struct flow_source *source)
 {
 	const struct flow_turns *turns = flow->turns;
-	const struct flow_sink sink = {.take = take, .context = flow};
+	const struct flow_sink sink = {.take = take_batch, .context = flow};
 	const struct flow_ends ends = {.process = enter_process, .context = flow};
 	struct flow_segment whole = *flow->targets->segment;
 	int status;
@@ -315,7 +315,7 @@ static int find_first(struct flow_turn_flow *flow)
 	if (flow->known)
 		return 0;
 	flow->looking = flow->may_be[0] = flow->may_be[1] = true;
-	status = decode(flow, &flow->finder);
+	status = decode_turns(flow, &flow->finder);
 	flow->looking = false;
 	if (status)
 		return status;
@@ -377,7 +377,7 @@ int flow_turns_produce(struct flow_source *source, const struct flow_turn_target
 		status = take_targets(flow, targets, count);
 	if (!status)
 		status = find_first(flow);
-	return status ? status : decode(flow, &flow->source);
+	return status ? status : decode_turns(flow, &flow->source);
 }
 
 void flow_turns_close(struct flow_turn_flow *turns)

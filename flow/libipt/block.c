@@ -67,7 +67,7 @@ static int run_block(struct libipt_engine *engine, const struct pt_block *block)
 	return status == PTL_CORRUPT && block->ninsn > 1 ? run_pieces(engine, block) : status;
 }
 
-static int step(struct libipt_engine *engine, uint64_t *address, int *failure)
+static int step_block(struct libipt_engine *engine, uint64_t *address, int *failure)
 {
 	struct pt_block block = {0};
 	int status = pt_blk_next(engine->decoder, &block, sizeof(block));
@@ -82,7 +82,7 @@ static int step(struct libipt_engine *engine, uint64_t *address, int *failure)
 	return status;
 }
 
-LIBIPT_DECODER(blk, .configure = configure, .step = step)
+LIBIPT_DECODER(blk, .configure = configure, .step = step_block)
 
 const struct flow_engine_class flow_engine_libipt = {
 	.name = "libipt",

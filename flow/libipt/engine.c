@@ -307,7 +307,7 @@ int libipt_run(struct libipt_engine *engine, uint64_t ip, uint64_t last_ip, uint
 	status = flow_builder_run(&engine->builder, ip, last_ip, count, bits);
 	libipt_code_time_branch(engine, engine->builder.last_branch);
 	engine->stepped = true;
-	engine->mode_told = false;
+	engine->mode_known = false;
 	engine->leaves_kernel = engine->builder.last_branch == FLOW_BRANCH_FAR_RETURN && flow_turn_is_kernel(ip);
 	if (!status)
 		note_step(engine, ip);
@@ -335,8 +335,8 @@ static void note_event(struct libipt_engine *engine, const struct flow_event *ev
 }
 
 /* Takes one PTL event, made from `from` at an offset of the segment. Returns 0, or a negative status. */
-static int take_event(struct libipt_engine *engine, uint64_t offset, const struct pt_event *from,
-		      struct flow_event *event)
+static int libipt_take_event(struct libipt_engine *engine, uint64_t offset, const struct pt_event *from,
+			     struct flow_event *event)
 {
 	int failure;
 
@@ -376,7 +376,7 @@ static int take_events(struct libipt_engine *engine, int status, int *failure)
 		if (!count)
 			count = libipt_event_translate(&from, events);
 		for (size_t i = 0; i < count && !*failure; i++)
-			*failure = take_event(engine, offset, &from, &events[i]);
+			*failure = libipt_take_event(engine, offset, &from, &events[i]);
 		if (*failure)
 			return status;
 	}
@@ -451,7 +451,7 @@ static int finish_walk(struct libipt_engine *engine, int status, uint64_t addres
  * Walks to the end of the packets. Without a known end, libipt's status "end of stream" comes with the block that uses
  * the last packet. That block is the last proven block.
  */
-static int walk(struct libipt_engine *engine)
+static int walk_packets(struct libipt_engine *engine)
 {
 	uint64_t address = 0;
 	int failure = 0;
@@ -493,11 +493,11 @@ int libipt_decode_bytes(struct libipt_engine *engine, const struct flow_engine_i
 	engine->enables = 0;
 	engine->enables_context = (struct ptl_pt_context){0};
 	engine->steps = 0;
-	engine->endless = engine->reached = engine->leaves_kernel = engine->mode_told = false;
+	engine->endless = engine->reached = engine->leaves_kernel = engine->mode_known = false;
 	flow_state(&engine->builder, input->segment->time, false);
 	status = place_segment(engine);
 	if (!status)
-		status = walk(engine);
+		status = walk_packets(engine);
 	return status < 0 ? status : flow_end(&engine->builder);
 }
 

@@ -101,7 +101,7 @@ struct libipt_engine {
 
 	/* State of newer.c. */
 	enum pt_exec_mode mode; /* mode of the last mode event */
-	bool mode_told;         /* the last event was a mode event */
+	bool mode_known;        /* the last event was a mode event */
 
 	struct flow_builder builder;
 };

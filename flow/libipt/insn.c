@@ -9,7 +9,7 @@ static void configure(struct pt_config *config)
 	LIBIPT_NEWER_CONFIGURE(config->flags.variant.insn);
 }
 
-static int step(struct libipt_engine *engine, uint64_t *address, int *failure)
+static int step_instruction(struct libipt_engine *engine, uint64_t *address, int *failure)
 {
 	struct pt_insn insn = {0};
 	int status = pt_insn_next(engine->decoder, &insn, sizeof(insn));
@@ -24,7 +24,7 @@ static int step(struct libipt_engine *engine, uint64_t *address, int *failure)
 	return status;
 }
 
-LIBIPT_DECODER(insn, .configure = configure, .step = step)
+LIBIPT_DECODER(insn, .configure = configure, .step = step_instruction)
 
 const struct flow_engine_class flow_engine_libipt_insn = {
 	.name = "libipt-insn",

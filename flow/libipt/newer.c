@@ -123,15 +123,15 @@ void libipt_newer_mark(const struct flow_errata *errata, uint8_t *bytes, size_t 
 
 bool libipt_newer_event(struct libipt_engine *engine, struct pt_event *event)
 {
-	const bool told = engine->mode_told;
+	const bool mode_known = engine->mode_known;
 	const uint64_t ip = event->variant.iflags.ip;
 
-	engine->mode_told = event->type == ptev_exec_mode && !event->status_update;
+	engine->mode_known = event->type == ptev_exec_mode && !event->status_update;
 	if (event->type == ptev_exec_mode)
 		engine->mode = event->variant.exec_mode.mode;
 	if (event->type != ptev_iflags)
 		return true;
-	if (told || event->status_update)
+	if (mode_known || event->status_update)
 		return false;
 	event->type = ptev_exec_mode;
 	event->variant.exec_mode.mode = engine->mode;

@@ -23,7 +23,7 @@ static int take_nothing(void *context, const struct flow_batch *batch)
 static const struct flow_sink nowhere = {.take = take_nothing};
 
 /* Begins the current part: selects the part's code, and the sink of its flow. */
-static int enter(struct libipt_engine *engine, const struct flow_segment *segment)
+static int enter_part(struct libipt_engine *engine, const struct flow_segment *segment)
 {
 	const bool wanted = engine->part == segment->before_count;
 	const struct flow_segment_part *part = wanted ? NULL : &segment->before[engine->part];
@@ -92,7 +92,7 @@ int libipt_part_event(struct libipt_engine *engine, uint64_t offset, struct flow
 	       !precedes(event, segment, engine->part + 1))
 		engine->part++;
 	if (engine->part != part)
-		status = enter(engine, segment);
+		status = enter_part(engine, segment);
 	/* Packets stopped in another thread, so flow is not resumed. */
 	if (event->kind == FLOW_ENABLED && !engine->part_enabled) {
 		engine->part_enabled = true;
@@ -126,7 +126,7 @@ static int decode_from(struct libipt_engine *engine, const struct flow_engine_in
 		made.bytes = engine->replayed;
 	}
 	if (!status)
-		status = enter(engine, input->segment);
+		status = enter_part(engine, input->segment);
 	return status < 0 ? status : libipt_decode_bytes(engine, &made);
 }
 

@@ -32,7 +32,7 @@ struct path {
 
 /* ---- leaving regions --------------------------------------------------------------------------------------- */
 
-static inline void remember(struct path *path, unsigned way)
+static inline void remember_way(struct path *path, unsigned way)
 {
 	path->last = path->walk.here;
 	path->last_way = way;
@@ -43,7 +43,7 @@ static inline void remember(struct path *path, unsigned way)
  * Counts the region at `here` as left by `way`; works for any region. Returns false without memory: then nothing was
  * counted.
  */
-static bool leave(struct path *path, const struct native_region *region, unsigned way)
+static bool count_leave_region(struct path *path, const struct native_region *region, unsigned way)
 {
 	const struct native_run *run = &region->run;
 
@@ -53,32 +53,32 @@ static bool leave(struct path *path, const struct native_region *region, unsigne
 	path->instructions += run->run.instructions;
 	path->blocks += run->run.count;
 	path->branches += run->run.branches;
-	remember(path, way);
+	remember_way(path, way);
 	native_counter_make_plain(&path->walk.decoder->code->counters, region);
 	return true;
 }
 
-/* As leave, for a plain counter. */
+/* As count_leave_region, for a plain counter. */
 static inline void leave_plain(struct path *path, struct native_counter *counter)
 {
 	counter->count[0]++;
 	path->sums += counter->sums;
 	if (counter->push)
 		native_counter_walk_push_plain(&path->walk, counter->push);
-	remember(path, 0);
+	remember_way(path, 0);
 }
 
 /* ---- regions that no packet decides ------------------------------------------------------------------------ */
 
 /* Moves to the region in which a packet decides. Returns NULL, without any change, if this path cannot follow. */
-static struct native_region *settle(struct path *path)
+static struct native_region *count_settle_region(struct path *path)
 {
 	struct native_passed passed;
 	struct native_region *region = native_counter_walk_decision(&path->walk, &passed);
 
 	for (uint32_t i = 0; i < passed.count; i++) {
 		path->walk.here = passed.numbers[i];
-		if (!leave(path, native_counter_walk_counted(&path->walk, passed.numbers[i])->region, 0))
+		if (!count_leave_region(path, native_counter_walk_counted(&path->walk, passed.numbers[i])->region, 0))
 			return NULL;
 	}
 	if (region)
@@ -89,12 +89,12 @@ static struct native_region *settle(struct path *path)
 /* ---- TNT bits ---------------------------------------------------------------------------------------------- */
 
 /* Follows any TNT bit. Returns false, without following the bit, if this path cannot. */
-static __attribute__((noinline)) bool step(struct path *path, unsigned taken)
+static __attribute__((noinline)) bool count_step(struct path *path, unsigned taken)
 {
-	struct native_region *region = settle(path);
+	struct native_region *region = count_settle_region(path);
 	const uint32_t to = region ? native_counter_walk_target(&path->walk, region, taken) : 0;
 
-	if (!to || !leave(path, region, taken))
+	if (!to || !count_leave_region(path, region, taken))
 		return false;
 	native_counter_walk_go(&path->walk, region, taken, to);
 	return true;
@@ -145,7 +145,7 @@ INLINE unsigned follow_known(struct path *path, uint64_t bits, unsigned count, b
 	return count;
 }
 
-static inline unsigned take_known(struct path *path, uint64_t bits, unsigned count)
+static inline unsigned count_known_bits(struct path *path, uint64_t bits, unsigned count)
 {
 	unsigned left;
 
@@ -207,7 +207,7 @@ INLINE bool take_target(struct path *path, uint64_t ip)
 	uint8_t decision;
 
 	if (!native_counter_walk_here(&path->walk)->plain) {
-		region = settle(path);
+		region = count_settle_region(path);
 		if (!region)
 			return false;
 	}
@@ -221,7 +221,7 @@ INLINE bool take_target(struct path *path, uint64_t ip)
 	}
 	if (!region)
 		leave_plain(path, native_counter_walk_here(&path->walk));
-	else if (!leave(path, region, 0))
+	else if (!count_leave_region(path, region, 0))
 		return false;
 	if (decision == NATIVE_RETURN)
 		native_counter_walk_pop(&path->walk);
@@ -322,7 +322,7 @@ static unsigned take_packets(struct path *path, const struct native_interleaved 
 			path->walk.size = 1;
 		}
 		left = 63 - (unsigned)__builtin_clzll(*bits);
-		while ((left = take_known(path, *bits, left)) && step(path, *bits >> (left - 1) & 1))
+		while ((left = count_known_bits(path, *bits, left)) && count_step(path, *bits >> (left - 1) & 1))
 			left--;
 		if (left)
 			return left;
@@ -351,7 +351,7 @@ static void give_last(struct path *path, const struct native_region *first)
 	native_output_run(&decoder->out, run);
 }
 
-static void end(struct path *path, const struct native_region *first)
+static void end_count_path(struct path *path, const struct native_region *first)
 {
 	struct native_decoder *decoder = path->walk.decoder;
 	struct native_packet_words *words = &decoder->code->packet_words;
@@ -392,7 +392,7 @@ bool native_count_path(struct native_decoder *decoder, const struct native_inter
 	path.last = path.last_way = 0;
 	path.last_edge = NULL;
 	left = take_packets(&path, slot, path.walk.at + (bytes < BYTES_MAX ? bytes : BYTES_MAX), &bits);
-	end(&path, first);
+	end_count_path(&path, first);
 	if (left) {
 		native_take_bits(decoder, bits, left);
 		decoder->packets.at += path.walk.size;

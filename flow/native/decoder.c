@@ -210,7 +210,7 @@ static void end_flow(struct native_decoder *decoder, const struct flow_engine_in
 		native_gap(decoder, FLOW_GAP_MISMATCH, 0);
 }
 
-static void finish(struct native_decoder *decoder, const struct flow_engine_input *input)
+static void finish_segment(struct native_decoder *decoder, const struct flow_engine_input *input)
 {
 	if (decoder->failed || decoder->out.status)
 		return;
@@ -232,7 +232,8 @@ static void finish(struct native_decoder *decoder, const struct flow_engine_inpu
 	native_drop_mode(decoder);
 }
 
-static void start(struct native_decoder *decoder, const struct flow_engine_input *input, const struct flow_sink *sink)
+static void start_segment(struct native_decoder *decoder, const struct flow_engine_input *input,
+			  const struct flow_sink *sink)
 {
 	native_output_start(&decoder->out, sink);
 	decoder->out.time = input->segment->time;
@@ -277,7 +278,7 @@ static void keep_calls(void *context)
 void native_decoder_begin(struct native_decoder *decoder, const struct flow_engine_input *input,
 			  const struct flow_sink *sink)
 {
-	start(decoder, input, sink);
+	start_segment(decoder, input, sink);
 	if (decoder->packets.end - decoder->packets.at < PTL_PT_PSB_SIZE || !pass_psb(decoder))
 		native_end(decoder, FLOW_GAP_PACKET);
 	decoder->calls.before = input->calls_before ? input : NULL;
@@ -286,7 +287,7 @@ void native_decoder_begin(struct native_decoder *decoder, const struct flow_engi
 
 int native_decoder_end(struct native_decoder *decoder, const struct flow_engine_input *input)
 {
-	finish(decoder, input);
+	finish_segment(decoder, input);
 	if (input->calls_after)
 		native_return_stack_save(decoder, input->calls_after);
 	native_output_flush(&decoder->out);

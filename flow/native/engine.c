@@ -39,7 +39,7 @@ struct native_engine {
 	const struct flow_engine_input *input; /* input of the current segment, if the segment has turns */
 };
 
-static void find(void *context, uint64_t ip, struct flow_code_range *range)
+static void find_code_range(void *context, uint64_t ip, struct flow_code_range *range)
 {
 	const struct native_engine *engine = context;
 
@@ -63,7 +63,7 @@ static struct native_source source_of(struct native_engine *engine, const struct
 {
 	const bool filtered = flow_filter_is_there(flow_code_filter(engine->code), machine->index);
 
-	return (struct native_source){.find = find, .context = engine, .passes = filtered ? passes : NULL};
+	return (struct native_source){.find = find_code_range, .context = engine, .passes = filtered ? passes : NULL};
 }
 
 /* Differences between the code and the version selected before. */
@@ -74,8 +74,8 @@ struct changes {
 };
 
 /* Compares a kept code with the current version, of this process. */
-static void compare(const struct native_engine *engine, const struct kept *kept, uint32_t process,
-		    struct changes *changes)
+static void compare_kept(const struct native_engine *engine, const struct kept *kept, uint32_t process,
+			 struct changes *changes)
 {
 	changes->count = flow_code_changes(engine->code, kept->root, engine->version.root, engine->counting,
 					   changes->spans);
@@ -94,7 +94,7 @@ static void select_process(struct native_engine *engine, uint32_t process)
 static void select_version(struct native_engine *engine, uint32_t process, uint64_t time, struct changes *changes)
 {
 	flow_timeline_version(flow_code_timeline(engine->code), process, time, &engine->version);
-	compare(engine, engine->at, process, changes);
+	compare_kept(engine, engine->at, process, changes);
 	select_process(engine, process);
 }
 
@@ -168,7 +168,7 @@ static int find_kept(struct native_engine *engine, uint32_t process, struct kept
 
 		if (!kept->open)
 			continue;
-		compare(engine, kept, process, &own);
+		compare_kept(engine, kept, process, &own);
 		if (own.all || (*found && own.count >= changes->count))
 			continue;
 		*found = kept;
@@ -197,7 +197,7 @@ static int select_before(struct native_engine *engine, const struct flow_segment
 	if (engine->counting && engine->selected)
 		status = find_kept(engine, segment->process, &kept, &changes);
 	else
-		compare(engine, kept, segment->process, &changes);
+		compare_kept(engine, kept, segment->process, &changes);
 	if (status < 0)
 		return status;
 	if (kept != engine->at) {
@@ -248,7 +248,7 @@ static uint64_t recode(void *context, uint64_t time)
 }
 
 /* Callback: flow leaves the kernel. Selects the process of the thread that has the CPU now. */
-static uint64_t enter(void *context, uint64_t time)
+static uint64_t enter_process(void *context, uint64_t time)
 {
 	struct native_engine *engine = context;
 	const struct flow_engine_input *input = engine->input;
@@ -285,7 +285,7 @@ static int open_engine(struct flow_code *code, const struct ptl_machine *machine
 	return 0;
 }
 
-static int decode(struct flow_engine *base, const struct flow_engine_input *input, const struct flow_sink *sink)
+static int native_decode(struct flow_engine *base, const struct flow_engine_input *input, const struct flow_sink *sink)
 {
 	struct native_engine *engine = (struct native_engine *)base;
 	struct native_decoder *decoder = &engine->decoder;
@@ -295,7 +295,7 @@ static int decode(struct flow_engine *base, const struct flow_engine_input *inpu
 		return status;
 	engine->input = input;
 	decoder->recode.select = recode;
-	decoder->recode.enter = input->process ? enter : NULL;
+	decoder->recode.enter = input->process ? enter_process : NULL;
 	decoder->recode.entered = false;
 	decoder->recode.context = engine;
 	decoder->recode.until = changes_at(engine);
@@ -322,7 +322,7 @@ static bool fits(struct native_engine *engine, const struct flow_segment *segmen
 	if (!engine->selected)
 		return false;
 	flow_timeline_version(flow_code_timeline(engine->code), segment->process, segment->code_time, &engine->version);
-	compare(engine, engine->at, segment->process, &changes);
+	compare_kept(engine, engine->at, segment->process, &changes);
 	if (!changes.count && keeps_its_code(engine, segment)) {
 		select_process(engine, segment->process);
 		return true;
@@ -341,7 +341,7 @@ struct count {
 };
 
 /* Starts the next segment in a free slot. A negative result ends the decoding. */
-static int fill(struct count *count, unsigned place)
+static int fill_slot(struct count *count, unsigned place)
 {
 	struct native_interleaved *slot = &count->engine->interleaved[place];
 	int status = count->feed->next(count->feed->context, place, &slot->input, &slot->sink);
@@ -372,7 +372,7 @@ static int start_waiting(struct count *count)
 		native_interleaved_start(slot);
 		return 0;
 	}
-	status = decode((struct flow_engine *)engine, &slot->input, &slot->sink);
+	status = native_decode((struct flow_engine *)engine, &slot->input, &slot->sink);
 	return status < 0 ? status : count->feed->done(count->feed->context, (unsigned)(slot - engine->interleaved));
 }
 
@@ -390,7 +390,7 @@ static int serve_slots(struct count *count)
 		if (status)
 			return status;
 		if (!slot->busy && !count->waiting && !count->no_more)
-			status = fill(count, i);
+			status = fill_slot(count, i);
 		if (status < 0)
 			return status;
 		busy += slot->busy;
@@ -442,7 +442,7 @@ static int count_segments(struct flow_engine *base, const struct flow_engine_fee
 	return busy;
 }
 
-static int flush(struct flow_engine *base)
+static int native_flush(struct flow_engine *base)
 {
 	struct native_engine *engine = (struct native_engine *)base;
 	int status = 0;
@@ -473,8 +473,8 @@ const struct flow_engine_class flow_engine_native = {
 	.name = "native",
 	.description = "PTL's own: the fastest",
 	.open = open_engine,
-	.decode = decode,
+	.decode = native_decode,
 	.count = count_segments,
-	.flush = flush,
+	.flush = native_flush,
 	.close = close_engine,
 };

@@ -5,7 +5,7 @@
 #include "flow/native/cache/packet_word.h"
 #include "flow/native/fast_path_word.h"
 
-static inline struct native_fast_path begin(const struct native_decoder *decoder)
+static inline struct native_fast_path begin_fast_path(const struct native_decoder *decoder)
 {
 	const struct native_output *out = &decoder->out;
 
@@ -24,7 +24,7 @@ static inline struct native_fast_path begin(const struct native_decoder *decoder
 	};
 }
 
-static inline void end(struct native_decoder *decoder, const struct native_fast_path *fast)
+static inline void end_fast_path(struct native_decoder *decoder, const struct native_fast_path *fast)
 {
 	struct native_output *out = &decoder->out;
 
@@ -67,12 +67,12 @@ static inline void take_packets(struct native_decoder *decoder, struct native_fa
 static __attribute__((noinline)) void take_words(struct native_decoder *decoder,
 						 const struct native_fast_path_ends *ends)
 {
-	struct native_fast_path fast = begin(decoder);
+	struct native_fast_path fast = begin_fast_path(decoder);
 
 	if (!native_packet_words_open(&decoder->code->packet_words))
 		return;
 	native_fast_path_words(decoder, &fast, ends);
-	end(decoder, &fast);
+	end_fast_path(decoder, &fast);
 }
 
 static bool is_ready(const struct native_decoder *decoder)
@@ -104,9 +104,9 @@ void native_fast_path(struct native_decoder *decoder)
 	native_fast_path_known(decoder);
 	if (!is_ready(decoder))
 		return;
-	fast = begin(decoder);
+	fast = begin_fast_path(decoder);
 	take_packets(decoder, &fast, &ends);
 	if (words->rest > 0)
 		words->rest -= fast.at - decoder->packets.at;
-	end(decoder, &fast);
+	end_fast_path(decoder, &fast);
 }

@@ -27,7 +27,7 @@ static inline uint64_t load_word(const uint8_t *at)
 /* ---- packet by packet ------------------------------------------------------------------------------------- */
 
 /* Fills the caches for native_fast_path_take. Returns false if the packet is not for this loop. */
-static bool learn(struct native_decoder *decoder, const struct native_fast_path *fast, unsigned first)
+static bool learn_word(struct native_decoder *decoder, const struct native_fast_path *fast, unsigned first)
 {
 	struct native_region *region = native_to_region(fast->to);
 
@@ -63,7 +63,7 @@ static bool take_until(struct native_decoder *decoder, struct native_fast_path *
 		if ((first & 1 ? 1 + format_pt_ip_size(first >> FORMAT_PT_IP_SHIFT) : 1) > limit - fast->at)
 			break;
 		if (!native_fast_path_take(decoder, fast, first) &&
-		    (!learn(decoder, fast, first) || !native_fast_path_take(decoder, fast, first)))
+		    (!learn_word(decoder, fast, first) || !native_fast_path_take(decoder, fast, first)))
 			return false;
 	}
 	return true;
@@ -169,8 +169,8 @@ static __attribute__((noinline)) uint16_t guess_again(const struct native_packet
 }
 
 /* Decodes up to `most` cached words from `start` on. Returns the number of decoded words. */
-static size_t take_known(const struct native_decoder *decoder, struct native_fast_path *fast, uint32_t *number,
-			 const uint8_t *const start, size_t most)
+static size_t take_known_words(const struct native_decoder *decoder, struct native_fast_path *fast, uint32_t *number,
+			       const uint8_t *const start, size_t most)
 {
 	const struct native_packet_words *const words = &decoder->code->packet_words;
 	const struct native_packet_word *const table = words->table;
@@ -234,8 +234,8 @@ static size_t known_most(const struct native_decoder *decoder, const struct nati
 }
 
 /* Checks whether the word at `start` can be decoded packet by packet. */
-static bool has_room(const struct native_decoder *decoder, const struct native_fast_path *fast,
-		     const struct native_fast_path_ends *ends, const uint8_t *start)
+static bool has_word_room(const struct native_decoder *decoder, const struct native_fast_path *fast,
+			  const struct native_fast_path_ends *ends, const uint8_t *start)
 {
 	return decoder->packets.end - start >= NATIVE_PACKET_WORD_SIZE + PTL_PT_PACKET_MAX &&
 	       ends->runs - fast->runs >= WORD_ROOM && ends->events - fast->events >= WORD_ROOM;
@@ -258,12 +258,12 @@ void native_fast_path_words(struct native_decoder *decoder, struct native_fast_p
 	struct native_packet_words *const words = &decoder->code->packet_words;
 	const uint64_t offset = decoder->packets.offset + (uint64_t)(fast->at - decoder->packets.begin);
 	const uint8_t *start = fast->at + (-offset & (NATIVE_PACKET_WORD_SIZE - 1));
-	bool more = has_room(decoder, fast, ends, start) && take_until(decoder, fast, start);
+	bool more = has_word_room(decoder, fast, ends, start) && take_until(decoder, fast, start);
 	uint32_t state = more ? state_at(decoder, fast, start) : 0;
 
 	while (more) {
 		size_t most = known_most(decoder, fast, ends, start);
-		size_t known = state ? take_known(decoder, fast, &state, start, most) : 0;
+		size_t known = state ? take_known_words(decoder, fast, &state, start, most) : 0;
 
 		start += known * NATIVE_PACKET_WORD_SIZE;
 		if (known)
@@ -273,7 +273,7 @@ void native_fast_path_words(struct native_decoder *decoder, struct native_fast_p
 			more = known != 0;
 			continue;
 		}
-		more = pays(words, words->credit - MISS_COST) && has_room(decoder, fast, ends, start) &&
+		more = pays(words, words->credit - MISS_COST) && has_word_room(decoder, fast, ends, start) &&
 		       take_new(decoder, fast, &state, start);
 		start += NATIVE_PACKET_WORD_SIZE;
 	}

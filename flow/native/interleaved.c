@@ -111,7 +111,7 @@ void native_interleaved_close(struct native_interleaved *slots)
 }
 
 /* Decodes packets up to the next run of TNT packets. Returns false if the segment has ended. */
-static bool advance(struct native_interleaved *slot)
+static bool advance_slot(struct native_interleaved *slot)
 {
 	while (native_decoder_read(&slot->decoder, slot)) {
 		slot->counting = native_interleaved_tnt_begin(slot);
@@ -129,7 +129,7 @@ void native_interleaved_start(struct native_interleaved *slot)
 	slot->refused = NULL;
 	slot->busy = true;
 	native_decoder_begin(&slot->decoder, &slot->input, &slot->sink);
-	slot->counting = advance(slot);
+	slot->counting = advance_slot(slot);
 }
 
 bool native_interleaved_done(struct native_interleaved *slot, int *status)
@@ -157,7 +157,7 @@ void native_interleaved_count(struct native_interleaved *slots)
 			if (native_interleaved_tnt_goes_on(counting[i]))
 				continue;
 			native_interleaved_tnt_end(counting[i]);
-			counting[i]->counting = advance(counting[i]);
+			counting[i]->counting = advance_slot(counting[i]);
 			all &= counting[i]->counting;
 		}
 	}

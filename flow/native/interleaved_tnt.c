@@ -82,7 +82,7 @@ INLINE void take_window(struct native_code *code, struct native_tnt16_entry *tab
 		position->sums += native_tnt16_at(table + part, place)->sums;
 }
 
-INLINE struct position load(const struct native_interleaved *slot)
+INLINE struct position load_position(const struct native_interleaved *slot)
 {
 	return (struct position){
 		.at = slot->here, .context = slot->context, .last = slot->last, .before = slot->before};
@@ -99,7 +99,7 @@ INLINE void store(struct native_interleaved *slot, const struct position *positi
 }
 
 /* Records the current packet, which is about to be counted. */
-INLINE void remember(struct position *position)
+INLINE void remember_packet(struct position *position)
 {
 	position->before = position->last;
 	position->last = (struct native_interleaved_packet){position->at, position->context};
@@ -140,7 +140,7 @@ static __attribute__((noinline)) void take_back_to(struct native_interleaved *sl
 
 static void take_back(struct native_interleaved *slot)
 {
-	struct position position = load(slot);
+	struct position position = load_position(slot);
 
 	take_back_to(slot, &position);
 	store(slot, &position);
@@ -157,10 +157,10 @@ INLINE bool keeps(struct native_interleaved *slot, struct position *position)
 }
 
 /* Handles packets up to the next full TNT-64 packet, or stops the slot. */
-static void pass(struct native_interleaved *slot)
+static void pass_packets(struct native_interleaved *slot)
 {
 	struct native_code *code = slot->decoder.code;
-	struct position position = load(slot);
+	struct position position = load_position(slot);
 
 	slot->stopped = true;
 	for (unsigned i = 0; slot->limit - position.at >= TURN && i < NATIVE_TNT16_SUMMED / 3; i++) {
@@ -176,7 +176,7 @@ static void pass(struct native_interleaved *slot)
 		if (!size)
 			break;
 		if (packet.kind == PTL_PT_TNT_8 || packet.kind == PTL_PT_TNT_64) {
-			remember(&position);
+			remember_packet(&position);
 			slot->first = slot->first ? slot->first : position.at;
 			take_bits(code, &position, packet.tnt.bits, packet.tnt.count, code->counters.sink ? 1 : 0);
 			if (code->counters.sink && !keeps(slot, &position))
@@ -237,7 +237,7 @@ bool native_interleaved_tnt_begin(struct native_interleaved *slot)
 	slot->limit = decoder->packets.end - PTL_PT_PACKET_MAX;
 	slot->blocks = slot->instructions = 0;
 	slot->first = slot->last.at = slot->before.at = NULL;
-	pass(slot);
+	pass_packets(slot);
 	return true;
 }
 
@@ -263,7 +263,7 @@ INLINE bool take_packet(struct native_code *code, struct native_interleaved *slo
 	if (__builtin_expect(!FORMAT_PT_IS(word, TNT_64), 0) || __builtin_expect((int64_t)word >= 0, 0))
 		return false;
 	if (counting) {
-		remember(position);
+		remember_packet(position);
 	}
 	take_window(code, table, position, NATIVE_TNT16_FIRST, word >> 44 & 0x7fff0, counting);
 	take_window(code, table, position, 0, word >> 28 & 0xffff0, counting);
@@ -289,7 +289,8 @@ INLINE void run_four(struct native_code *code, struct native_interleaved *const 
 {
 	struct native_tnt16_entry *table = code->tnt16.table;
 	struct native_interleaved *const a = slots[0], *const b = slots[1], *const c = slots[2], *const d = slots[3];
-	struct position first = load(a), second = load(b), third = load(c), fourth = load(d);
+	struct position first = load_position(a), second = load_position(b), third = load_position(c),
+			fourth = load_position(d);
 
 	for (size_t turns = turns_of(slots, 4); turns; turns--)
 		if (!take_packet(code, a, table, &first, counting) || !take_packet(code, b, table, &second, counting) ||
@@ -305,7 +306,7 @@ INLINE void run_two(struct native_code *code, struct native_interleaved *const *
 {
 	struct native_tnt16_entry *table = code->tnt16.table;
 	struct native_interleaved *const a = slots[0], *const b = slots[1];
-	struct position first = load(a), second = load(b);
+	struct position first = load_position(a), second = load_position(b);
 
 	for (size_t turns = turns_of(slots, 2); turns; turns--)
 		if (!take_packet(code, a, table, &first, counting) || !take_packet(code, b, table, &second, counting))
@@ -316,7 +317,7 @@ INLINE void run_two(struct native_code *code, struct native_interleaved *const *
 
 INLINE void run_one(struct native_code *code, struct native_interleaved *slot, bool counting)
 {
-	struct position position = load(slot);
+	struct position position = load_position(slot);
 	size_t turns = turns_of(&slot, 1);
 
 	while (turns && take_packet(code, slot, code->tnt16.table, &position, counting))
@@ -324,7 +325,7 @@ INLINE void run_one(struct native_code *code, struct native_interleaved *slot, b
 	store(slot, &position);
 }
 
-INLINE void run(struct native_code *code, struct native_interleaved *const *slots, unsigned count, bool counting)
+INLINE void run_slots(struct native_code *code, struct native_interleaved *const *slots, unsigned count, bool counting)
 {
 	unsigned i;
 
@@ -339,9 +340,9 @@ INLINE void run(struct native_code *code, struct native_interleaved *const *slot
 void native_interleaved_tnt_run(struct native_code *code, struct native_interleaved *const *slots, unsigned count)
 {
 	if (code->counters.sink)
-		run(code, slots, count, true);
+		run_slots(code, slots, count, true);
 	else
-		run(code, slots, count, false);
+		run_slots(code, slots, count, false);
 	for (unsigned i = 0; i < count; i++)
-		pass(slots[i]);
+		pass_packets(slots[i]);
 }

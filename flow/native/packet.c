@@ -232,7 +232,7 @@ static void on_rare(struct native_decoder *decoder, const struct ptl_pt_packet *
 	}
 }
 
-static bool resolve(struct native_decoder *decoder, const struct ptl_pt_packet *packet, uint64_t *ip)
+static bool resolve_ip(struct native_decoder *decoder, const struct ptl_pt_packet *packet, uint64_t *ip)
 {
 	if (packet->ip.form == PTL_PT_IP_NONE)
 		return false;
@@ -295,21 +295,21 @@ void native_packet(struct native_decoder *decoder, const struct ptl_pt_packet *p
 		on_branches(decoder, packet);
 		break;
 	case PTL_PT_TIP:
-		has_ip = resolve(decoder, packet, &ip);
+		has_ip = resolve_ip(decoder, packet, &ip);
 		leave_kernel(decoder, has_ip, ip);
 		native_on_tip(decoder, has_ip, ip);
 		break;
 	case PTL_PT_TIP_PGE:
-		has_ip = resolve(decoder, packet, &ip);
+		has_ip = resolve_ip(decoder, packet, &ip);
 		leave_kernel(decoder, has_ip, ip);
 		native_on_enable(decoder, has_ip, ip);
 		break;
 	case PTL_PT_TIP_PGD:
-		has_ip = resolve(decoder, packet, &ip);
+		has_ip = resolve_ip(decoder, packet, &ip);
 		native_on_disable(decoder, has_ip, ip);
 		break;
 	case PTL_PT_FUP:
-		has_ip = resolve(decoder, packet, &ip);
+		has_ip = resolve_ip(decoder, packet, &ip);
 		leave_kernel(decoder, has_ip, ip);
 		native_on_fup(decoder, has_ip, ip);
 		break;
@@ -322,7 +322,7 @@ bool native_state_packet(struct native_decoder *decoder, const struct ptl_pt_pac
 {
 	switch (packet->kind) {
 	case PTL_PT_FUP:
-		resolve(decoder, packet, start);
+		resolve_ip(decoder, packet, start);
 		break;
 	case PTL_PT_MODE_EXEC:
 		decoder->mode = native_mode_of(packet);

@@ -12,7 +12,7 @@
 /* The decoder's state during the path. */
 struct path {
 	struct native_counter_walk walk;
-	uint32_t home;         /* home of the consumer */
+	uint32_t home_number;  /* home of the consumer */
 	struct flow_step step; /* the next step, as far as known */
 	uint32_t passed;       /* last region passed since the last step; 0: no region was passed */
 	bool fresh;            /* a region was left since the time last changed */
@@ -37,19 +37,19 @@ struct path {
 
 /* ---- steps ----------------------------------------------------------------------------------------------- */
 
-/* Records that the region was passed. home: home of the consumer afterwards; 0: no home. */
-static inline void pass(struct path *path, uint32_t region, uint64_t sums, uint32_t home)
+/* Records that the region was passed. home_number: home of the consumer afterwards; 0: no home. */
+static inline void pass_region(struct path *path, uint32_t region, uint64_t sums, uint32_t home_number)
 {
 	path->fresh = true;
 	path->step.instructions += sums & (NATIVE_COUNTER_BLOCK - 1);
 	path->passed = region;
 	/* A region is passed only with a home. No home afterwards means that the region ended with a return. */
-	path->step.returned = !home;
-	path->home = home;
+	path->step.returned = !home_number;
+	path->home_number = home_number;
 }
 
 /* Completes the step with the passed regions. Finds the run again, because new regions may have moved it. */
-static inline const struct flow_step *complete(struct path *path)
+static inline const struct flow_step *complete_step(struct path *path)
 {
 	path->step.passed = path->passed ? &native_counter_walk_counted(&path->walk, path->passed)->run : NULL;
 	return &path->step;
@@ -61,11 +61,11 @@ static inline void forget_passed(struct path *path)
 	path->passed = 0;
 }
 
-static inline bool give(struct path *path)
+static inline bool give_step(struct path *path)
 {
 	struct native_output *out = &path->walk.decoder->out;
 
-	out->status = out->sink->step(out->sink->step_context, complete(path), &path->home);
+	out->status = out->sink->step(out->sink->step_context, complete_step(path), &path->home_number);
 	forget_passed(path);
 	return out->status == 0;
 }
@@ -77,7 +77,7 @@ static inline bool give_run(struct path *path, struct native_counter *counter)
 	path->step.run = &native_counter_walk_counted(&path->walk, path->walk.here)->run;
 	path->step.time = path->walk.decoder->out.time;
 	path->step.marks = &counter->step;
-	return give(path);
+	return give_step(path);
 }
 
 /*
@@ -88,9 +88,9 @@ static bool take_run(struct path *path)
 {
 	struct native_counter *counter = native_counter_walk_here(&path->walk);
 
-	if (counter->step.home != path->home || !path->home)
+	if (counter->step.home_number != path->home_number || !path->home_number)
 		return give_run(path, counter);
-	pass(path, path->walk.here, counter->sums, counter->decision == NATIVE_RETURN ? 0 : path->home);
+	pass_region(path, path->walk.here, counter->sums, counter->decision == NATIVE_RETURN ? 0 : path->home_number);
 	return true;
 }
 
@@ -100,7 +100,7 @@ static bool take_run(struct path *path)
  * Leaves the current region; works for any region. Returns false without memory, without any change, or if the consumer
  * wants no more flow.
  */
-static bool leave(struct path *path, const struct native_region *region)
+static bool step_leave_region(struct path *path, const struct native_region *region)
 {
 	if (!native_counter_walk_calls(&path->walk, region))
 		return false;
@@ -112,14 +112,14 @@ static bool leave(struct path *path, const struct native_region *region)
  * Moves to the region in which a packet decides. Returns NULL, without any change, if this path cannot follow, or if
  * the consumer wants no more flow.
  */
-static struct native_region *settle(struct path *path)
+static struct native_region *step_settle_region(struct path *path)
 {
 	struct native_passed passed;
 	struct native_region *region = native_counter_walk_decision(&path->walk, &passed);
 
 	for (uint32_t i = 0; i < passed.count; i++) {
 		path->walk.here = passed.numbers[i];
-		if (!leave(path, native_counter_walk_counted(&path->walk, passed.numbers[i])->region))
+		if (!step_leave_region(path, native_counter_walk_counted(&path->walk, passed.numbers[i])->region))
 			return NULL;
 	}
 	if (region)
@@ -132,10 +132,10 @@ static struct native_region *settle(struct path *path)
 /* Follows any TNT bit. Returns false, without following the bit, if this path cannot. */
 static __attribute__((noinline)) bool take_bit(struct path *path, unsigned taken)
 {
-	struct native_region *region = settle(path);
+	struct native_region *region = step_settle_region(path);
 	const uint32_t to = region ? native_counter_walk_target(&path->walk, region, taken) : 0;
 
-	if (!to || !leave(path, region))
+	if (!to || !step_leave_region(path, region))
 		return false;
 	native_counter_walk_go(&path->walk, region, taken, to);
 	return true;
@@ -158,7 +158,7 @@ static inline uint32_t pop(struct path *path)
 }
 
 /* Follows bits whose targets the counters know. Returns the number of remaining bits. */
-static inline unsigned take_known(struct path *path, uint64_t bits, unsigned count)
+static inline unsigned step_known_bits(struct path *path, uint64_t bits, unsigned count)
 {
 	struct native_counter *const table = path->walk.table;
 	uint32_t here = path->walk.here;
@@ -166,18 +166,18 @@ static inline unsigned take_known(struct path *path, uint64_t bits, unsigned cou
 	/* The oldest bit becomes the highest bit of all. */
 	bits <<= 64 - count;
 	do {
-		uint32_t home = path->home ? path->home : NO_HOME, next, passed = 0;
+		uint32_t home_number = path->home_number ? path->home_number : NO_HOME, next, passed = 0;
 		struct native_counter *counter;
 		uint64_t sums = 0;
 
 		do {
 			counter = native_counter_at(table, here);
 			next = counter->next[bits >> 63];
-			if (counter->step.home != home || (!next && !returns(path, counter, bits >> 63)))
+			if (counter->step.home_number != home_number || (!next && !returns(path, counter, bits >> 63)))
 				break;
 			if (!next) {
 				next = pop(path);
-				home = NO_HOME;
+				home_number = NO_HOME;
 			}
 			sums += counter->sums;
 			passed = here;
@@ -185,7 +185,7 @@ static inline unsigned take_known(struct path *path, uint64_t bits, unsigned cou
 			bits <<= 1;
 		} while (--count);
 		if (passed)
-			pass(path, passed, sums, home == NO_HOME ? 0 : home);
+			pass_region(path, passed, sums, home_number == NO_HOME ? 0 : home_number);
 		if (!count || (!next && !returns(path, counter, bits >> 63)))
 			break;
 		path->walk.here = here;
@@ -205,7 +205,7 @@ static inline unsigned take_known(struct path *path, uint64_t bits, unsigned cou
 /* Follows any bits. Returns the number of remaining bits. */
 static inline unsigned take_bits(struct path *path, uint64_t bits, unsigned count)
 {
-	while (count && (count = take_known(path, bits, count)) && !path->walk.decoder->out.status &&
+	while (count && (count = step_known_bits(path, bits, count)) && !path->walk.decoder->out.status &&
 	       take_bit(path, bits >> (count - 1) & 1))
 		count--;
 	return count;
@@ -306,7 +306,7 @@ static void catch_up(struct path *path)
 	state = &path->memory->states[path->state];
 	if (path->ahead)
 		go_to_context(path, state->context);
-	path->home = path->consumer->go(path->walk.decoder->out.sink->step_context, state->consumer);
+	path->home_number = path->consumer->go(path->walk.decoder->out.sink->step_context, state->consumer);
 	path->ahead = false;
 }
 
@@ -351,7 +351,7 @@ static inline bool do_again(struct path *path, uint32_t what)
 }
 
 /* Remembers the effect of the steps just given from the state on. */
-static __attribute__((noinline)) void learn(struct path *path, uint32_t what)
+static __attribute__((noinline)) void learn_effect(struct path *path, uint32_t what)
 {
 	struct native_step_memory *memory = path->memory;
 	struct native_decoder *decoder = path->walk.decoder;
@@ -362,7 +362,7 @@ static __attribute__((noinline)) void learn(struct path *path, uint32_t what)
 	if (decoder->out.status)
 		return;
 	path->step.run = NULL;
-	consumer = path->consumer->state(decoder->out.sink->step_context, complete(path), from ? &effect : NULL);
+	consumer = path->consumer->state(decoder->out.sink->step_context, complete_step(path), from ? &effect : NULL);
 	forget_passed(path);
 	if (memory->full || memory->generation != *path->consumer->generation) {
 		native_step_memory_clear(memory);
@@ -396,7 +396,7 @@ static inline unsigned take_step(struct path *path, uint32_t bits, unsigned coun
 	if (left)
 		path->state = 0;
 	else
-		learn(path, what);
+		learn_effect(path, what);
 	return left;
 }
 
@@ -438,7 +438,7 @@ static bool take_target(struct path *path, uint64_t ip)
 	uint8_t decision;
 
 	if (!native_counter_walk_here(&path->walk)->plain) {
-		region = settle(path);
+		region = step_settle_region(path);
 		if (!region)
 			return false;
 	}
@@ -448,7 +448,7 @@ static bool take_target(struct path *path, uint64_t ip)
 	edge = native_counters_edge_place(&path->walk.decoder->code->counters, path->walk.here, ip);
 	if (!edge || ((edge->ip != ip || edge->from != path->walk.here) && !find_target(path, ip, edge)))
 		return false;
-	if (region ? !leave(path, region) : !take_run(path))
+	if (region ? !step_leave_region(path, region) : !take_run(path))
 		return false;
 	if (!region && native_counter_walk_here(&path->walk)->push)
 		native_counter_walk_push_plain(&path->walk, native_counter_walk_here(&path->walk)->push);
@@ -477,7 +477,7 @@ static bool take_target_step(struct path *path, uint64_t ip)
 	}
 	if (!what)
 		path->state = 0;
-	learn(path, what);
+	learn_effect(path, what);
 	return true;
 }
 
@@ -562,7 +562,7 @@ static unsigned take_packets(struct path *path, const uint8_t *limit, uint64_t *
 
 /* ---- the decoder's state ----------------------------------------------------------------------------------- */
 
-static void end(struct path *path)
+static void end_step_path(struct path *path)
 {
 	struct native_decoder *decoder = path->walk.decoder;
 
@@ -575,11 +575,11 @@ static void end(struct path *path)
 		return;
 	path->step.run = NULL;
 	path->step.time = path->fresh ? decoder->out.time : path->time;
-	give(path);
+	give_step(path);
 }
 
 /* Begins to remember steps, if remembering saves time. */
-static void remember(struct path *path)
+static void remember_steps(struct path *path)
 {
 	struct native_decoder *decoder = path->walk.decoder;
 	const struct flow_step_states *consumer = decoder->out.sink->states;
@@ -609,13 +609,13 @@ bool native_step_path(struct native_decoder *decoder)
 		return false;
 	if (!native_counter_walk_begin(&path.walk, decoder))
 		return true;
-	path.home = path.passed = 0;
+	path.home_number = path.passed = 0;
 	path.step = (struct flow_step){0};
 	path.time = 0;
 	path.fresh = false;
-	remember(&path);
+	remember_steps(&path);
 	left = take_packets(&path, decoder->packets.end - PTL_PT_PACKET_MAX, &bits);
-	end(&path);
+	end_step_path(&path);
 	if (left && !decoder->out.status) {
 		native_take_bits(decoder, bits, left);
 		decoder->packets.at += path.walk.size;

@@ -49,7 +49,7 @@ void native_complete_stack(struct native_decoder *decoder)
 	decoder->calls.returning = false;
 }
 
-static void enter(struct native_decoder *decoder, struct native_region *region)
+static void enter_region(struct native_decoder *decoder, struct native_region *region)
 {
 	decoder->region = region;
 	if (__builtin_expect(!region, 0))
@@ -58,12 +58,12 @@ static void enter(struct native_decoder *decoder, struct native_region *region)
 
 void native_go(struct native_decoder *decoder, uint64_t ip)
 {
-	enter(decoder, native_region_get(decoder->code, ip, decoder->mode));
+	enter_region(decoder, native_region_get(decoder->code, ip, decoder->mode));
 }
 
 void native_go_target(struct native_decoder *decoder, uint64_t ip)
 {
-	enter(decoder, native_target_get(decoder->code, ip, decoder->mode));
+	enter_region(decoder, native_target_get(decoder->code, ip, decoder->mode));
 }
 
 /* Handles a region whose code ends although packets follow. */
@@ -79,7 +79,7 @@ static void dead_end(struct native_decoder *decoder, const struct native_region 
  * Leaves regions that need no packet. Returns NULL after a gap. Stubs are not counted, because the flow must not depend
  * on invalidations.
  */
-static struct native_region *settle(struct native_decoder *decoder)
+static struct native_region *settle_region(struct native_decoder *decoder)
 {
 	for (unsigned i = 0; decoder->region; i++) {
 		struct native_region *region = decoder->region;
@@ -93,7 +93,7 @@ static struct native_region *settle(struct native_decoder *decoder)
 		} else {
 			i -= region->stub;
 			native_leave(decoder, region);
-			enter(decoder, native_region_follow(decoder->code, region, 0));
+			enter_region(decoder, native_region_follow(decoder->code, region, 0));
 		}
 	}
 	return NULL;
@@ -107,7 +107,7 @@ bool native_pass_far(struct native_decoder *decoder)
 		region = native_region_follow(decoder->code, region, 0);
 	if (!region || region->decision != NATIVE_FAR)
 		return false;
-	region = settle(decoder);
+	region = settle_region(decoder);
 	if (region)
 		native_leave(decoder, region);
 	return region;
@@ -146,21 +146,21 @@ static void take_return(struct native_decoder *decoder, struct native_region *re
 		return;
 	}
 	decoder->calls.count--;
-	enter(decoder,
-	      native_return_site_follow(decoder->code, decoder->calls.sites[--decoder->calls.top % NATIVE_STACK],
-					decoder->mode));
+	enter_region(decoder,
+		     native_return_site_follow(decoder->code, decoder->calls.sites[--decoder->calls.top % NATIVE_STACK],
+					       decoder->mode));
 }
 
 /* Follows one bit without the cache. Returns false if a TIP decides here, not a bit. */
 static bool take_bit(struct native_decoder *decoder, unsigned taken)
 {
-	struct native_region *region = settle(decoder);
+	struct native_region *region = settle_region(decoder);
 
 	if (!region)
 		return true;
 	if (region->decision == NATIVE_CONDITIONAL) {
 		native_leave(decoder, region);
-		enter(decoder, native_region_follow(decoder->code, region, taken));
+		enter_region(decoder, native_region_follow(decoder->code, region, taken));
 	} else if (region->decision == NATIVE_RETURN) {
 		take_return(decoder, region, taken);
 	} else {
@@ -173,7 +173,7 @@ static bool take_bit(struct native_decoder *decoder, unsigned taken)
  * Keeps bits until the TIP of the branch before the bits comes. A CPU may fill a TNT packet before sending TIPs that
  * belong into the middle of the packet (SDM, "Deferred TIPs").
  */
-static void hold(struct native_decoder *decoder, uint64_t bits, unsigned count)
+static void hold_bits(struct native_decoder *decoder, uint64_t bits, unsigned count)
 {
 	decoder->held.bits = bits;
 	decoder->held.count = (uint8_t)count;
@@ -187,7 +187,7 @@ void native_drop_held(struct native_decoder *decoder, bool gap)
 	decoder->holding = false;
 	if (region && region->stub) {
 		region = native_region_follow(decoder->code, region, 0);
-		enter(decoder, region);
+		enter_region(decoder, region);
 	}
 	if (!region)
 		return;
@@ -216,7 +216,7 @@ static const struct native_tnt_entry *find_run(struct native_decoder *decoder, u
  * Follows bits while the cache has whole entries. Returns the number of remaining bits. A step needs only `to` of the
  * previous entry: the CPU can execute all other work earlier or later.
  */
-static unsigned take_known(struct native_decoder *decoder, uint64_t bits, unsigned count)
+static unsigned take_known_bits(struct native_decoder *decoder, uint64_t bits, unsigned count)
 {
 	const struct native_tnt_entry *table = decoder->code->tnt_cache.entries;
 	struct native_output *out = &decoder->out;
@@ -256,13 +256,13 @@ void native_take_bits(struct native_decoder *decoder, uint64_t bits, unsigned co
 		uint32_t key;
 
 		if (count >= NATIVE_TNT_BITS)
-			count = take_known(decoder, bits, count);
+			count = take_known_bits(decoder, bits, count);
 		if (!count)
 			break;
 		/* Mostly a return to a call before these bits: the return's target is not in the cache. */
 		if (decoder->region->decision != NATIVE_CONDITIONAL) {
 			if (!take_bit(decoder, bits >> (count - 1) & 1)) {
-				hold(decoder, bits, count);
+				hold_bits(decoder, bits, count);
 				return;
 			}
 			count--;
@@ -290,7 +290,7 @@ void native_take_bits(struct native_decoder *decoder, uint64_t bits, unsigned co
 
 void native_take_target_slowly(struct native_decoder *decoder, uint64_t ip)
 {
-	struct native_region *region = settle(decoder);
+	struct native_region *region = settle_region(decoder);
 
 	if (!region)
 		return;
@@ -299,7 +299,7 @@ void native_take_target_slowly(struct native_decoder *decoder, uint64_t ip)
 		return;
 	}
 	native_leave(decoder, region);
-	enter(decoder, native_target_get(decoder->code, ip, decoder->mode));
+	enter_region(decoder, native_target_get(decoder->code, ip, decoder->mode));
 }
 
 /* Adds one block to the batch. Returns false without memory. */
@@ -368,7 +368,7 @@ int native_pass_region(struct native_decoder *decoder, struct native_region *reg
 		native_gap(decoder, FLOW_GAP_MISMATCH, ip);
 	} else {
 		native_leave(decoder, region);
-		enter(decoder, native_region_follow(decoder->code, region, 0));
+		enter_region(decoder, native_region_follow(decoder->code, region, 0));
 		return 0;
 	}
 	return -1;
@@ -417,7 +417,7 @@ bool native_walk_through(struct native_decoder *decoder, uint64_t ip)
 	return false;
 }
 
-static bool holds(const struct native_region *region, uint64_t ip)
+static bool region_holds(const struct native_region *region, uint64_t ip)
 {
 	for (uint32_t i = 0; i < region->run.run.count; i++)
 		if (starts_instruction(region->run.run.blocks[i], ip))
@@ -430,7 +430,7 @@ bool native_reaches(struct native_decoder *decoder, uint64_t ip)
 	struct native_region *region = decoder->region;
 
 	for (unsigned i = 0; i < NATIVE_LOOP_REGIONS && region; i++) {
-		if (holds(region, ip))
+		if (region_holds(region, ip))
 			return true;
 		if (region->decision != NATIVE_CONTINUE)
 			return false;

@@ -37,7 +37,7 @@ void flow_packet_walk_free(struct flow_packet_walk *walk)
 }
 
 /* Moves the bytes from `at` to the front, and fills the rest of the buffer. */
-static int fill(struct flow_packet_walk *walk)
+static int fill_buffer(struct flow_packet_walk *walk)
 {
 	walk->size -= walk->at;
 	memmove(walk->data, walk->data + walk->at, walk->size);
@@ -127,7 +127,7 @@ static int find_sync(struct flow_packet_walk *walk, struct flow_packet_item *ite
 			walk->size = walk->at;
 			continue;
 		}
-		status = fill(walk);
+		status = fill_buffer(walk);
 		if (status < 0)
 			return status;
 	}
@@ -192,7 +192,7 @@ int flow_packet_walk_next(struct flow_packet_walk *walk, struct flow_packet_item
 		int status = 0;
 
 		if (walk->size - walk->at < LOOK_AHEAD && !walk->complete)
-			status = fill(walk);
+			status = fill_buffer(walk);
 		if (status < 0)
 			return status;
 		if (walk->synced && walk->offset + walk->at >= walk->end)

@@ -20,7 +20,7 @@
  * Checks whether the next thread is known. A switch may have two events; the first event only says that the old thread
  * stops.
  */
-static bool is_known(const struct flow_switch *at)
+static bool is_known_thread(const struct flow_switch *at)
 {
 	return at->pid != PTL_NO_ID || at->tid;
 }
@@ -45,7 +45,8 @@ static struct range find_range(const struct flow_segment *segment, const struct 
 	for (unsigned i = 0; in_kernel && i < 2 && range.first; i++) {
 		const struct flow_switch *at = &switches[range.first];
 
-		if (at->time > segment->time || segment->time - at->time > SWITCH_TIME || (range.open && is_known(at)))
+		if (at->time > segment->time || segment->time - at->time > SWITCH_TIME ||
+		    (range.open && is_known_thread(at)))
 			break;
 		range.open = true;
 		range.first--;
@@ -60,7 +61,7 @@ static void add_turn(const struct flow_timeline *timeline, const struct flow_swi
 	const struct flow_switch *begins = &switches[*at], *to = begins;
 	struct flow_turn *turn = &turns->list[turns->count++];
 
-	if (!is_known(begins) && *at + 1 < count && begins[1].time - begins->time <= SWITCH_TIME) {
+	if (!is_known_thread(begins) && *at + 1 < count && begins[1].time - begins->time <= SWITCH_TIME) {
 		to = begins + 1;
 		++*at;
 	}
@@ -98,8 +99,8 @@ static int group(const struct flow_timeline *timeline, uint32_t cpu, struct flow
 }
 
 /* Divides the bytes among turns, by time. Returns false if no packet is in the kernel. */
-static bool place(const struct flow_segment *segment, const uint8_t *bytes, size_t size,
-		  const struct ptl_machine *machine, struct flow_turns *turns)
+static bool place_turns(const struct flow_segment *segment, const uint8_t *bytes, size_t size,
+			const struct ptl_machine *machine, struct flow_turns *turns)
 {
 	const struct flow_errata errata = flow_errata_of(machine);
 	struct ptl_pt_context context = {0};
@@ -139,9 +140,9 @@ static uint32_t period_of(const struct ptl_machine *machine)
 	return flow_clock_period(machine);
 }
 
-static int make(struct ptl_trace *trace, const struct flow_timeline *timeline, const struct flow_segment *segment,
-		const struct flow_switch *switches, size_t count, const struct range *range, uint64_t entry,
-		struct flow_turns **made)
+static int make_turns(struct ptl_trace *trace, const struct flow_timeline *timeline, const struct flow_segment *segment,
+		      const struct flow_switch *switches, size_t count, const struct range *range, uint64_t entry,
+		      struct flow_turns **made)
 {
 	const struct ptl_machine *machine = flow_segment_machine(trace, segment);
 	struct flow_turns *turns = malloc(sizeof(*turns) + (range->end - range->first) * sizeof(turns->list[0]));
@@ -167,7 +168,7 @@ static int make(struct ptl_trace *trace, const struct flow_timeline *timeline, c
 	if (!status)
 		status = flow_segment_bytes_read(trace, segment, &bytes, &size);
 	if (!status && turns->count > 1 && turns->groups <= GROUPS_MAX && turns->count < segment->size &&
-	    place(segment, bytes, size, machine, turns)) {
+	    place_turns(segment, bytes, size, machine, turns)) {
 		*made = turns;
 		turns = NULL;
 	}
@@ -199,7 +200,7 @@ int flow_segment_turns_find(struct ptl_trace *trace, const struct flow_timeline 
 	range = find_range(segment, switches, count, psb_plus.has_ip && flow_turn_is_kernel(psb_plus.ip));
 	if (range.end - range.first < 2 || range.end - range.first > TURNS_MAX)
 		return 0;
-	return make(trace, timeline, segment, switches, count, &range, entry, turns);
+	return make_turns(trace, timeline, segment, switches, count, &range, entry, turns);
 }
 
 void flow_segment_turns_share(const struct flow_turns *turns, const struct flow_segment *whole,

@@ -8,7 +8,7 @@
 #include "common/partition.h"
 #include "common/vector.h"
 
-static bool add(struct flow_code_ranges *ranges, uint64_t first, uint64_t size)
+static bool add_range(struct flow_code_ranges *ranges, uint64_t first, uint64_t size)
 {
 	if (!size)
 		return true;
@@ -27,7 +27,7 @@ static bool add_sections(Elf *elf, struct flow_code_ranges *ranges)
 
 	while (room && (section = elf_nextscn(elf, section)))
 		if (gelf_getshdr(section, &header) && header.sh_flags & SHF_ALLOC && header.sh_flags & SHF_EXECINSTR)
-			room = add(ranges, header.sh_addr, header.sh_size);
+			room = add_range(ranges, header.sh_addr, header.sh_size);
 	return room;
 }
 
@@ -41,7 +41,7 @@ static bool add_segments(Elf *elf, struct flow_code_ranges *ranges)
 		return true;
 	for (size_t i = 0; room && i < count && gelf_getphdr(elf, (int)i, &segment); i++)
 		if (segment.p_type == PT_LOAD && segment.p_flags & PF_X)
-			room = add(ranges, segment.p_vaddr, segment.p_memsz);
+			room = add_range(ranges, segment.p_vaddr, segment.p_memsz);
 	return room;
 }
 
@@ -52,7 +52,7 @@ static int compare_ranges(const void *left, const void *right)
 	return (a->first > b->first) - (a->first < b->first);
 }
 
-static void merge(struct flow_code_ranges *ranges)
+static void merge_ranges(struct flow_code_ranges *ranges)
 {
 	size_t count = 0;
 
@@ -78,7 +78,7 @@ bool flow_code_ranges_read(Elf *elf, struct flow_code_ranges *ranges)
 	if (!gelf_getehdr(elf, &header) || header.e_type == ET_REL)
 		return true;
 	room = add_sections(elf, ranges) && (ranges->count || add_segments(elf, ranges));
-	merge(ranges);
+	merge_ranges(ranges);
 	return room;
 }
 

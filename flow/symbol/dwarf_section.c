@@ -12,7 +12,7 @@ static bool is_named(const char *found, const char *name)
 	       (strcmp(found + 1, name) == 0 || (found[1] == 'z' && !strcmp(found + 2, name)));
 }
 
-static Elf_Scn *find(Elf *elf, const char *name, GElf_Shdr *header)
+static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *header)
 {
 	Elf_Scn *section = NULL;
 	size_t names;
@@ -30,13 +30,13 @@ bool flow_dwarf_has_section(Elf *elf, const char *name)
 {
 	GElf_Shdr header;
 
-	return find(elf, name, &header) != NULL;
+	return find_section(elf, name, &header) != NULL;
 }
 
 struct common_cursor flow_dwarf_section(Elf *elf, const char *name)
 {
 	GElf_Shdr header;
-	Elf_Scn *const section = find(elf, name, &header);
+	Elf_Scn *const section = find_section(elf, name, &header);
 	const Elf_Data *data = NULL;
 
 	if (section && (!(header.sh_flags & SHF_COMPRESSED) || elf_compress(section, 0, 0) >= 0))

@@ -98,7 +98,7 @@ static void list_attachments(struct flow_image_tables *tables)
  * Replaces the image's blob by an attached blob. An attachment was found after the image was reported, and takes
  * precedence.
  */
-static void attach(struct flow_image_tables *tables, struct ptl_image_event *image)
+static void attach_blob(struct flow_image_tables *tables, struct ptl_image_event *image)
 {
 	const uint64_t *found;
 
@@ -119,7 +119,7 @@ static void *find_or_make(struct flow_image_tables *tables, const struct ptl_ima
 	struct key key;
 	const uint64_t *known;
 
-	attach(tables, &completed);
+	attach_blob(tables, &completed);
 	make_key(image, tables->kind->blob(image), &tables->jit, &key);
 	if (!key.size)
 		return NULL;
@@ -147,7 +147,7 @@ void *flow_image_tables_get(struct flow_image_tables *tables, uint32_t image)
 	pthread_mutex_lock(&tables->lock);
 	table = find_or_make(tables, &flow_timeline_image(tables->timeline, image)->data);
 	if (!atomic_load(&tables->by_image[image])) {
-		tables->asked++;
+		tables->requested++;
 		tables->found += table != NULL;
 	}
 	atomic_store_explicit(&tables->by_image[image], table ? table : NOTHING, memory_order_release);

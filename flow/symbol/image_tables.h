@@ -43,8 +43,8 @@ struct flow_image_tables {
 	struct common_byte_map by_key;      /* by key of a table: index in list */
 	void **list;                        /* owned; NULL: no table */
 	size_t count;
-	size_t asked, found; /* number of requested images, and of images with a table */
-	size_t failed;       /* number of failures for lack of memory */
+	size_t requested, found; /* number of requested images, and of images with a table */
+	size_t failed;           /* number of failures for lack of memory */
 };
 
 /* Initialises the tables. kind and context must outlive the tables. Returns PTL_NO_MEMORY. */

@@ -30,9 +30,9 @@ const struct elf_jit_names *flow_jit_files_of(struct flow_jit_files *files, uint
 	const size_t count = ptl_attachment_count(files->trace);
 	const struct elf_jit_names *found;
 
-	if (!count || common_hash_map_get(&files->asked, pid))
+	if (!count || common_hash_map_get(&files->processes_read, pid))
 		return elf_jit_set_find(&files->names, pid);
-	if (common_hash_map_put(&files->asked, pid, 1) < 0)
+	if (common_hash_map_put(&files->processes_read, pid, 1) < 0)
 		return NULL;
 	for (size_t i = 0; i < count; i++) {
 		const struct ptl_attachment *attachment = ptl_attachment_at(files->trace, i);
@@ -48,5 +48,5 @@ const struct elf_jit_names *flow_jit_files_of(struct flow_jit_files *files, uint
 void flow_jit_files_free(struct flow_jit_files *files)
 {
 	elf_jit_set_free(&files->names);
-	common_hash_map_free(&files->asked);
+	common_hash_map_free(&files->processes_read);
 }

@@ -14,7 +14,7 @@
 /* The names. Zero-initialised except the trace, which must outlive the structure. Not thread-safe. */
 struct flow_jit_files {
 	struct ptl_trace *trace;
-	struct common_hash_map asked; /* processes whose files were read */
+	struct common_hash_map processes_read; /* processes whose files were read */
 	struct elf_jit_set names;
 	uint64_t bytes; /* bytes of the files read so far */
 	/*

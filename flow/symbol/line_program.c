@@ -16,7 +16,7 @@
 /* ---- units --------------------------------------------------------------------------------------- */
 
 /* Reads `size` bytes as a separate cursor. The result has failed if fewer bytes are left. */
-static struct common_cursor take(struct common_cursor *from, uint64_t size)
+static struct common_cursor take_cursor(struct common_cursor *from, uint64_t size)
 {
 	const uint8_t *bytes = common_read_bytes(from, size > SIZE_MAX ? SIZE_MAX : (size_t)size);
 	struct common_cursor part = common_cursor(bytes, bytes ? (size_t)size : 0);
@@ -33,7 +33,7 @@ static bool read_header(struct common_cursor bytes, struct flow_line_unit *unit)
 		return false;
 	if (version >= 5)
 		(void)common_read16(&bytes); /* sizes of addresses and segment selectors */
-	unit->names = take(&bytes, common_read_le(&bytes, unit->offset_size));
+	unit->names = take_cursor(&bytes, common_read_le(&bytes, unit->offset_size));
 	unit->program = bytes;
 	unit->program.data += bytes.at;
 	unit->program.size -= bytes.at;
@@ -67,7 +67,7 @@ bool flow_line_unit_read(struct common_cursor *section, struct flow_line_unit *u
 	}
 	if (!size || section->failed || size > common_cursor_left(section))
 		return false;
-	(void)read_header(take(section, size), unit);
+	(void)read_header(take_cursor(section, size), unit);
 	return true;
 }
 
@@ -86,7 +86,7 @@ void flow_line_program_start(const struct flow_line_unit *unit, struct flow_line
 	reset(program);
 }
 
-static void advance(struct flow_line_program *program, uint64_t operations)
+static void advance_address(struct flow_line_program *program, uint64_t operations)
 {
 	const struct flow_line_unit *const unit = program->unit;
 
@@ -101,7 +101,7 @@ static void advance(struct flow_line_program *program, uint64_t operations)
 /* Runs an extended opcode. Returns true at the end of a sequence. */
 static bool extended_opcode(struct flow_line_program *program)
 {
-	struct common_cursor operands = take(&program->bytes, flow_dwarf_unsigned(&program->bytes));
+	struct common_cursor operands = take_cursor(&program->bytes, flow_dwarf_unsigned(&program->bytes));
 	uint8_t opcode;
 
 	program->bytes.failed |= operands.failed;
@@ -127,7 +127,7 @@ static bool standard_opcode(struct flow_line_program *program, uint8_t opcode)
 	case DW_LNS_copy:
 		return true;
 	case DW_LNS_advance_pc:
-		advance(program, flow_dwarf_unsigned(bytes));
+		advance_address(program, flow_dwarf_unsigned(bytes));
 		break;
 	case DW_LNS_advance_line:
 		program->row.line += (uint32_t)flow_dwarf_signed(bytes);
@@ -136,7 +136,7 @@ static bool standard_opcode(struct flow_line_program *program, uint8_t opcode)
 		program->row.file = flow_dwarf_unsigned(bytes);
 		break;
 	case DW_LNS_const_add_pc:
-		advance(program, (255u - program->unit->opcode_base) / program->unit->line_range);
+		advance_address(program, (255u - program->unit->opcode_base) / program->unit->line_range);
 		break;
 	case DW_LNS_fixed_advance_pc:
 		program->row.address += common_read16(bytes);
@@ -160,7 +160,7 @@ bool flow_line_program_next(struct flow_line_program *program, struct flow_line_
 		if (opcode >= unit->opcode_base) {
 			const unsigned special = opcode - unit->opcode_base;
 
-			advance(program, special / unit->line_range);
+			advance_address(program, special / unit->line_range);
 			program->row.line += (uint32_t)(unit->line_base + (int)(special % unit->line_range));
 		} else if (!opcode) {
 			makes = ends = extended_opcode(program);
@@ -291,7 +291,7 @@ static void read_form(struct reading *reading, uint64_t form, const char **text,
 		(void)common_read_bytes(bytes, 16);
 		break;
 	case DW_FORM_block:
-		(void)take(bytes, flow_dwarf_unsigned(bytes));
+		(void)take_cursor(bytes, flow_dwarf_unsigned(bytes));
 		break;
 	default:
 		bytes->failed = true;

@@ -412,7 +412,7 @@ static bool make_pieces(struct flow_line_table *table)
 
 /* ---- making -------------------------------------------------------------------------------------- */
 
-static bool keep(struct flow_line_table *table, size_t number, struct common_cursor *section)
+static bool keep_section(struct flow_line_table *table, size_t number, struct common_cursor *section)
 {
 	uint8_t *copy = malloc(section->size + 1);
 
@@ -446,8 +446,8 @@ struct flow_line_table *flow_lines_make(Elf *elf)
 	if (!in_strings)
 		table->strings.strings = common_cursor(NULL, 0);
 	flow_code_ranges_free(&table->code);
-	if (make_pieces(table) && keep(table, 0, &table->lines) && keep(table, 1, &table->strings.line_strings) &&
-	    keep(table, 2, &table->strings.strings))
+	if (make_pieces(table) && keep_section(table, 0, &table->lines) &&
+	    keep_section(table, 1, &table->strings.line_strings) && keep_section(table, 2, &table->strings.strings))
 		return table;
 	flow_lines_free(table);
 	return NULL;

@@ -39,7 +39,7 @@ static const char *text_of(Dwarf_Die *die, unsigned attribute)
 	return dwarf_attr_integrate(die, attribute, &found) ? dwarf_formstring(&found) : NULL;
 }
 
-static const char *name_of(Dwarf_Die *die)
+static const char *die_name_of(Dwarf_Die *die)
 {
 	const char *name = text_of(die, DW_AT_linkage_name);
 
@@ -110,7 +110,7 @@ static const struct flow_source_function *function_of(struct flow_scope_reader *
 		reader->failed = true;
 		return NULL;
 	}
-	function->name = intern(reader, name_of(&origin));
+	function->name = intern(reader, die_name_of(&origin));
 	function->file = intern(reader, file_of(reader, &origin));
 	if (dwarf_decl_line(&origin, &line) == 0 && line > 0)
 		function->line = (uint32_t)line;

@@ -139,10 +139,10 @@ void flow_sources_close(struct flow_sources *sources)
 	free(sources);
 }
 
-void flow_sources_counts(struct flow_sources *sources, size_t *asked, size_t *found)
+void flow_sources_counts(struct flow_sources *sources, size_t *requested, size_t *found)
 {
 	pthread_mutex_lock(&sources->tables.lock);
-	*asked = sources->tables.asked;
+	*requested = sources->tables.requested;
 	*found = sources->tables.found;
 	pthread_mutex_unlock(&sources->tables.lock);
 }

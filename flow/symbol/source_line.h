@@ -24,7 +24,7 @@ void flow_sources_want_scopes(struct flow_sources *sources);
 void flow_sources_close(struct flow_sources *sources);
 
 /* Stores the number of requested images, and of images with lines. */
-void flow_sources_counts(struct flow_sources *sources, size_t *asked, size_t *found);
+void flow_sources_counts(struct flow_sources *sources, size_t *requested, size_t *found);
 /*
  * Returns how many debug files refer to a missing file, so that names of inlined functions may be missing. *name: such
  * a missing file, valid as long as sources.

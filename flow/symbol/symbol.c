@@ -320,7 +320,7 @@ bool flow_symbols_lowest(struct flow_symbols *symbols, uint32_t image, const cha
 }
 
 /* Appends a name, demangled if wanted. */
-static void add_name(const struct flow_symbols *symbols, const char *name, bool safe, struct ptl_bytes *text)
+static void add_symbol_name(const struct flow_symbols *symbols, const char *name, bool safe, struct ptl_bytes *text)
 {
 	struct ptl_bytes plain = {0};
 
@@ -337,13 +337,13 @@ static void add_name(const struct flow_symbols *symbols, const char *name, bool 
 
 void flow_symbols_name(const struct flow_symbols *symbols, const char *name, struct ptl_bytes *text)
 {
-	add_name(symbols, name, false, text);
+	add_symbol_name(symbols, name, false, text);
 }
 
 /* Appends a name with an offset: "deflate+0x1f". */
 static void add_symbol(const struct flow_symbols *symbols, const struct flow_symbol *symbol, struct ptl_bytes *text)
 {
-	add_name(symbols, symbol->name, true, text);
+	add_symbol_name(symbols, symbol->name, true, text);
 	if (symbol->offset) {
 		common_text_add(text, "+0x");
 		common_text_hex(text, symbol->offset);

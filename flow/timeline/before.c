@@ -47,8 +47,8 @@ int flow_before_loaded(struct flow_timeline *timeline, uint32_t process, uint64_
 					 : common_hash_map_put(&timeline->before.places, place_key(process, base), 0);
 }
 
-static int keep(struct flow_before *before, uint32_t number, const struct format_fold_process *process,
-		const struct ptl_event *event)
+static int keep_before(struct flow_before *before, uint32_t number, const struct format_fold_process *process,
+		       const struct ptl_event *event)
 {
 	const uint64_t start = process->started ? process->start : 0, key = process_key(process->pid, start);
 	struct flow_before_image image = {
@@ -88,7 +88,8 @@ int flow_before_unannounced(void *context, struct format_fold_process *process, 
 	if (process->started ? !state->begins_empty : state->previous != FLOW_NONE)
 		return 0;
 	status = common_hash_map_put(&timeline->before.places, key, 0);
-	return status ? status : keep(&timeline->before, flow_timeline_number(timeline, process), process, event);
+	return status ? status
+		      : keep_before(&timeline->before, flow_timeline_number(timeline, process), process, event);
 }
 
 int flow_before_load(struct flow_timeline *timeline, uint32_t pid, uint64_t start)
@@ -117,7 +118,7 @@ int flow_before_load_all(struct flow_timeline *timeline)
  * Checks whether the process may have had the image before its event. A process reported in the rundown had only the
  * images of the rundown. A process without events is unknown.
  */
-static bool is_before(const struct flow_timeline *timeline, const struct flow_before_image *image)
+static bool is_image_before(const struct flow_timeline *timeline, const struct flow_before_image *image)
 {
 	const struct format_fold_process *process = &timeline->processes[image->process].fold;
 
@@ -132,7 +133,7 @@ bool flow_before_settle(struct flow_timeline *timeline)
 	for (size_t i = 0; i < before->count; i++) {
 		struct flow_before_image *image = &before->list[i];
 
-		image->is_wanted = is_before(timeline, image);
+		image->is_wanted = is_image_before(timeline, image);
 		any |= image->is_wanted;
 	}
 	return any;

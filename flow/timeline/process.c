@@ -111,7 +111,7 @@ void flow_timeline_settle_parents(struct flow_timeline *timeline)
  * Returns the program's name. If the path is unknown, the first word of the command line serves as the path. NULL
  * without memory.
  */
-static const char *name_of(struct flow_timeline *timeline, const struct flow_program *program)
+static const char *program_name_of(struct flow_timeline *timeline, const struct flow_program *program)
 {
 	const size_t size = strcspn(program->command_line, " ");
 	const char *name = NULL;
@@ -139,7 +139,7 @@ static int add_program(struct flow_timeline *timeline, struct flow_process_state
 
 	if (!program.path || !program.command_line)
 		return common_fail_memory("program", 0);
-	name = name_of(timeline, &program);
+	name = program_name_of(timeline, &program);
 	if (!name)
 		return common_fail_memory("program", 0);
 	status = flow_timeline_grow((void **)&state->programs, state->data.program_count, &state->program_capacity,
@@ -152,7 +152,7 @@ static int add_program(struct flow_timeline *timeline, struct flow_process_state
 	return 0;
 }
 
-static struct format_fold_process *find(void *context, uint32_t pid)
+static struct format_fold_process *fold_find_process(void *context, uint32_t pid)
 {
 	struct flow_timeline *timeline = context;
 	const uint32_t index = last_index(&timeline->last_process, pid);
@@ -160,7 +160,7 @@ static struct format_fold_process *find(void *context, uint32_t pid)
 	return index == FLOW_NONE ? NULL : &timeline->processes[index].fold;
 }
 
-static int add(void *context, uint32_t pid, struct format_fold_process **process)
+static int fold_add_process(void *context, uint32_t pid, struct format_fold_process **process)
 {
 	struct flow_timeline *timeline = context;
 	uint32_t index;
@@ -170,8 +170,8 @@ static int add(void *context, uint32_t pid, struct format_fold_process **process
 	return status;
 }
 
-static bool program(void *context, const struct format_fold_process *process, const char **path,
-		    const char **command_line)
+static bool fold_program(void *context, const struct format_fold_process *process, const char **path,
+			 const char **command_line)
 {
 	const struct flow_process_state *state = (const struct flow_process_state *)process;
 	const struct flow_program *last;
@@ -185,8 +185,8 @@ static bool program(void *context, const struct format_fold_process *process, co
 	return true;
 }
 
-static int begins(void *context, struct format_fold_process *process, const struct format_fold_process *parent,
-		  const struct ptl_process_event *data)
+static int process_begins(void *context, struct format_fold_process *process, const struct format_fold_process *parent,
+			  const struct ptl_process_event *data)
 {
 	struct flow_timeline *timeline = context;
 	struct flow_process_state *state = flow_timeline_state_of(process);
@@ -205,7 +205,8 @@ static int begins(void *context, struct format_fold_process *process, const stru
 	return add_program(timeline, state, process->start, data->image_file_name, data->command_line);
 }
 
-static int ends(void *context, struct format_fold_process *process, uint64_t time, const struct ptl_process_event *data)
+static int process_ends(void *context, struct format_fold_process *process, uint64_t time,
+			const struct ptl_process_event *data)
 {
 	struct flow_timeline_process *ended = &flow_timeline_state_of(process)->data;
 
@@ -229,11 +230,11 @@ static int executes(void *context, struct format_fold_process *process, uint64_t
 }
 
 const struct format_fold_processes flow_timeline_processes = {
-	.find = find,
-	.add = add,
-	.program = program,
-	.begins = begins,
-	.ends = ends,
+	.find = fold_find_process,
+	.add = fold_add_process,
+	.program = fold_program,
+	.begins = process_begins,
+	.ends = process_ends,
 	.executes = executes,
 };
 

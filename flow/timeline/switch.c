@@ -26,7 +26,7 @@ static int need_cpu(struct flow_timeline *timeline, uint32_t number, struct flow
 	return 0;
 }
 
-static int add(struct flow_cpu_switches *cpu, uint64_t time, uint32_t pid, uint32_t tid)
+static int add_switch(struct flow_cpu_switches *cpu, uint64_t time, uint32_t pid, uint32_t tid)
 {
 	int status;
 
@@ -73,12 +73,12 @@ int flow_timeline_switched(void *context, const struct ptl_event *event, const s
 	 * flow_timeline_settle_switches finds the process.
 	 */
 	if (!status && !cpu->count)
-		status = add(cpu, 0, data->new_thread || event->tid != data->old_thread ? PTL_NO_ID : event->pid,
-			     data->old_thread);
+		status = add_switch(cpu, 0, data->new_thread || event->tid != data->old_thread ? PTL_NO_ID : event->pid,
+				    data->old_thread);
 	if (status < 0)
 		return status;
 	to = switched_to(event, data);
-	return add(cpu, to.time, to.pid, to.tid);
+	return add_switch(cpu, to.time, to.pid, to.tid);
 }
 
 void flow_timeline_settle_switches(struct flow_timeline *timeline)

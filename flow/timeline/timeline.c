@@ -79,7 +79,7 @@ static const struct format_fold_listener listener = {
 	.spaces = &flow_timeline_spaces,
 };
 
-static int take_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+static int timeline_take_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct flow_timeline *timeline = context;
 
@@ -87,13 +87,16 @@ static int take_event(void *context, struct ptl_trace *trace, const struct ptl_e
 	return format_fold_event(&timeline->fold, event);
 }
 
-/* As take_event, and loads the images from before their events: directly behind the event that begins their process. */
+/*
+ * As timeline_take_event, and loads the images from before their events: directly behind the event that begins their
+ * process.
+ */
 static int take_event_again(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct flow_timeline *timeline = context;
 	const enum format_class class = format_class_of(&event->descriptor);
 	struct format_kernel_event decoded;
-	int status = take_event(context, trace, event);
+	int status = timeline_take_event(context, trace, event);
 
 	if (status || class != FORMAT_CLASS_PROCESS || event->descriptor.opcode != PTL_OPCODE_START ||
 	    format_kernel_decode(event, &timeline->fold.storage, &decoded))
@@ -230,8 +233,8 @@ int flow_timeline_event(struct flow_timeline *timeline, const struct ptl_event *
 
 static int fold_events(struct flow_timeline *built, struct ptl_trace *trace)
 {
-	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks),
-						.event = built->before.is_known ? take_event_again : take_event};
+	const struct ptl_callbacks callbacks = {
+		.size = sizeof(callbacks), .event = built->before.is_known ? take_event_again : timeline_take_event};
 	int status = index_blobs(built, trace);
 
 	built->trace = trace;

@@ -61,7 +61,7 @@ static int grow_slots(struct flow_address_log *log)
 }
 
 /* Adds a new block to the log, and numbers the block. */
-static int add_block(struct flow_address_log *log, const struct flow_block *block, uint32_t *number)
+static int log_add_block(struct flow_address_log *log, const struct flow_block *block, uint32_t *number)
 {
 	int status = COMMON_VECTOR_RESERVE(log->blocks, log->block_capacity, (size_t)log->block_count + 1,
 					   "log of addresses");
@@ -91,7 +91,7 @@ static int add_run(struct flow_address_log *log, const struct flow_block_run *ru
 		if (slot && slot->block) {
 			number = slot->number;
 		} else {
-			int status = add_block(log, block, &number);
+			int status = log_add_block(log, block, &number);
 
 			if (status < 0)
 				return status;

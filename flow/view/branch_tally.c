@@ -4,8 +4,8 @@
  */
 #include "flow/view/branch_tally.h"
 
-static void settle(struct flow_branch_tally *tally, const struct flow_branch_pending *branch,
-		   const struct flow_branch_landing *landing)
+static void settle_branch(struct flow_branch_tally *tally, const struct flow_branch_pending *branch,
+			  const struct flow_branch_landing *landing)
 {
 	if (!branch->valid || !landing->valid)
 		return;
@@ -23,7 +23,7 @@ static void land(struct flow_branch_tally *tally, struct flow_branch_landing lan
 	if (!tally->first.valid)
 		tally->first = landing;
 	else
-		settle(tally, &tally->last, &landing);
+		settle_branch(tally, &tally->last, &landing);
 	tally->last.valid = false;
 }
 
@@ -66,7 +66,7 @@ void flow_branch_tally_join(struct flow_branch_tally *tally, const struct flow_b
 	if (!tally->first.valid)
 		tally->first = next->first;
 	else
-		settle(tally, &tally->last, &next->first);
+		settle_branch(tally, &tally->last, &next->first);
 	tally->last = next->last;
 }
 

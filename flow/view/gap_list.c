@@ -13,7 +13,7 @@ void flow_gap_list_free(struct flow_gap_list *list)
 	*list = (struct flow_gap_list){0};
 }
 
-static int append(struct flow_gap_list *list, size_t limit, const struct flow_gap *gap)
+static int append_gap(struct flow_gap_list *list, size_t limit, const struct flow_gap *gap)
 {
 	if (list->count >= limit)
 		return 0;
@@ -34,7 +34,7 @@ int flow_gap_list_add(struct flow_gap_list *list, size_t limit, const struct flo
 		.event = *event,
 	};
 
-	return append(list, limit, &gap);
+	return append_gap(list, limit, &gap);
 }
 
 int flow_gap_list_join(struct flow_gap_list *list, size_t limit, const struct flow_gap_list *more)
@@ -42,7 +42,7 @@ int flow_gap_list_join(struct flow_gap_list *list, size_t limit, const struct fl
 	int status = 0;
 
 	for (size_t i = 0; !status && i < more->count; i++)
-		status = append(list, limit, &more->gaps[i]);
+		status = append_gap(list, limit, &more->gaps[i]);
 	return status;
 }
 

@@ -51,7 +51,7 @@ static int begin_on(void *context, unsigned worker, const struct flow_segment *s
 }
 
 /* Counts the previous branch as taken or not taken, because flow continues at ip. */
-static void settle(struct flow_profile_partial *partial, uint64_t ip)
+static void settle_branch(struct flow_profile_partial *partial, uint64_t ip)
 {
 	struct flow_profile_entry *entry = &partial->table->entries[partial->last.entry];
 
@@ -61,8 +61,8 @@ static void settle(struct flow_profile_partial *partial, uint64_t ip)
 	}
 }
 
-static int add_block(const struct profile_view *view, struct flow_profile_partial *partial,
-		     const struct flow_block *block)
+static int profile_add_block(const struct profile_view *view, struct flow_profile_partial *partial,
+			     const struct flow_block *block)
 {
 	struct flow_profile_table *table = partial->table;
 	uint32_t index = 0;
@@ -72,7 +72,7 @@ static int add_block(const struct profile_view *view, struct flow_profile_partia
 		return status;
 	table->entries[index].count++;
 	if (partial->last.valid) {
-		settle(partial, block->ip);
+		settle_branch(partial, block->ip);
 		if (view->edges && flow_profile_is_edge(partial->last.branch))
 			status = flow_profile_edge(table, partial->last.entry, index, 1);
 	}
@@ -97,7 +97,7 @@ static int add_counted(const struct profile_view *view, struct flow_profile_part
 	if (status)
 		return status;
 	if (partial->last.valid) {
-		settle(partial, block->ip);
+		settle_branch(partial, block->ip);
 		if (view->edges && flow_profile_is_edge(partial->last.branch))
 			status = flow_profile_edge(partial->table, partial->last.entry, index, 1);
 	}
@@ -130,7 +130,7 @@ static int add_event(const struct profile_view *view, struct flow_profile_partia
 	if (!partial->first.valid)
 		partial->first = landing;
 	if (partial->last.valid && landing.known)
-		settle(partial, landing.ip);
+		settle_branch(partial, landing.ip);
 	partial->last.valid = false;
 	return status;
 }
@@ -183,7 +183,7 @@ static int take_blocks(struct walk *walk, const struct flow_block_run *run)
 	for (uint32_t i = 0; !status && i < run->count; i++) {
 		status = take_events(walk, walk->block++);
 		if (!status)
-			status = add_block(walk->view, walk->partial, run->blocks[i]);
+			status = profile_add_block(walk->view, walk->partial, run->blocks[i]);
 	}
 	return status;
 }
@@ -206,7 +206,7 @@ static int settle_run(struct walk *walk, const struct flow_profile_run *run)
 		from = last->last;
 		branch = last->branch;
 	} else if (partial->last.valid) {
-		settle(partial, run->first_ip);
+		settle_branch(partial, run->first_ip);
 		from = partial->last.entry;
 		branch = partial->last.branch;
 	} else {
@@ -280,14 +280,15 @@ static int take_all_blocks(const struct profile_view *view, struct flow_profile_
 
 	while (!status && flow_batch_next(&cursor)) {
 		if (cursor.block)
-			status = add_block(view, partial, cursor.block);
+			status = profile_add_block(view, partial, cursor.block);
 		else
 			status = add_event(view, partial, segment, cursor.event);
 	}
 	return status;
 }
 
-static int consume(void *context, void *partial_, const struct flow_segment *segment, const struct flow_batch *batch)
+static int profile_consume(void *context, void *partial_, const struct flow_segment *segment,
+			   const struct flow_batch *batch)
 {
 	const struct profile_view *view = context;
 	struct flow_profile_partial *partial = partial_;
@@ -346,7 +347,7 @@ static int take_edge(void *context, const struct flow_block *from, const struct 
 
 /* ---- in order ---------------------------------------------------------------------------- */
 
-static void drop(void *context, void *partial_)
+static void profile_drop(void *context, void *partial_)
 {
 	struct flow_profile_partial *partial = partial_;
 
@@ -393,7 +394,7 @@ static int settle_border(struct profile_view *view, const struct flow_profile_pe
 	return 0;
 }
 
-static int merge(void *context, void *left_, void *right_)
+static int profile_merge(void *context, void *left_, void *right_)
 {
 	struct flow_profile_partial *left = left_, *right = right_;
 	int status = 0;
@@ -407,18 +408,18 @@ static int merge(void *context, void *left_, void *right_)
 	}
 	if (!status)
 		status = flow_missing_join(&left->missing, &right->missing);
-	drop(context, right);
+	profile_drop(context, right);
 	return status;
 }
 
-static int finish(void *context, const struct flow_segment *last, void *result)
+static int profile_finish(void *context, const struct flow_segment *last, void *result)
 {
 	struct profile_view *view = context;
 	const struct flow_profile_partial *partial = result;
 	const int status = flow_missing_join(&view->missing, &partial->missing);
 
 	(void)last;
-	drop(context, result);
+	profile_drop(context, result);
 	return status;
 }
 
@@ -435,7 +436,8 @@ static int flush_workers(struct profile_view *view, unsigned threads)
 
 /* ---- shards ------------------------------------------------------------------------------ */
 
-static int save(void *context, const struct flow_segment *segment, const void *partial, struct ptl_bytes *record)
+static int profile_save(void *context, const struct flow_segment *segment, const void *partial,
+			struct ptl_bytes *record)
 {
 	const struct profile_view *view = context;
 
@@ -444,7 +446,7 @@ static int save(void *context, const struct flow_segment *segment, const void *p
 	return 0;
 }
 
-static int load(void *context, const struct flow_segment *segment, struct common_cursor *record, void **result)
+static int profile_load(void *context, const struct flow_segment *segment, struct common_cursor *record, void **result)
 {
 	const struct profile_view *view = context;
 	struct flow_profile_partial *partial = calloc(1, sizeof(*partial));
@@ -479,7 +481,7 @@ static int load_rest(void *context, size_t source, size_t sources, struct common
 }
 
 static const struct flow_view_codec codec = {
-	.name = "profile", .save = save, .load = load, .save_rest = save_rest, .load_rest = load_rest};
+	.name = "profile", .save = profile_save, .load = profile_load, .save_rest = save_rest, .load_rest = load_rest};
 
 /* ---- the run ----------------------------------------------------------------------------- */
 
@@ -517,10 +519,10 @@ int flow_profile_run(struct ptl_trace *trace, const struct flow_timeline *timeli
 		.counts_only = true,
 		.counts = sinks,
 		.begin_on = begin_on,
-		.consume = consume,
-		.merge = merge,
-		.finish = finish,
-		.drop = drop,
+		.consume = profile_consume,
+		.merge = profile_merge,
+		.finish = profile_finish,
+		.drop = profile_drop,
 		.codec = &codec,
 	};
 	int status = 0;

@@ -31,7 +31,7 @@ struct merging {
 	size_t edge_capacity;
 };
 
-static int compare(uint64_t a, uint64_t b)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;
 }
@@ -136,7 +136,7 @@ static int compare_contents(const struct flow_content *a, const struct flow_cont
 
 	if (!order)
 		order = memcmp(a->build_id, b->build_id, least);
-	return order ? order : compare(a->build_id_size, b->build_id_size);
+	return order ? order : compare_numbers(a->build_id_size, b->build_id_size);
 }
 
 static int by_content(const void *a, const void *b, void *contents)
@@ -179,23 +179,23 @@ static int sort_contents(struct merging *merging)
 static int compare_code(const struct merging *merging, const struct place *a, const struct place *b)
 {
 	const struct flow_profile_entry *left = entry_of(merging, a), *right = entry_of(merging, b);
-	int order = compare(left->code_event, right->code_event);
+	int order = compare_numbers(left->code_event, right->code_event);
 
 	if (!order && left->code_event)
 		order = memcmp(merging->tables[a->table].bytes.data + left->bytes,
 			       merging->tables[b->table].bytes.data + right->bytes, a->size);
-	return order ? order : compare(left->mode, right->mode);
+	return order ? order : compare_numbers(left->mode, right->mode);
 }
 
 static int by_place(const void *a_, const void *b_, void *merging)
 {
 	const struct place *a = a_, *b = b_;
-	int order = compare(a->content, b->content);
+	int order = compare_numbers(a->content, b->content);
 
 	if (!order)
-		order = compare(a->address, b->address);
+		order = compare_numbers(a->address, b->address);
 	if (!order)
-		order = compare(a->size, b->size);
+		order = compare_numbers(a->size, b->size);
 	return order ? order : compare_code(merging, a, b);
 }
 
@@ -311,9 +311,9 @@ static int add_border(struct merging *merging, const struct flow_border *border)
 static int by_edge(const void *a_, const void *b_)
 {
 	const struct flow_profile_edge *a = a_, *b = b_;
-	const int order = compare(a->from, b->from);
+	const int order = compare_numbers(a->from, b->from);
 
-	return order ? order : compare(a->to, b->to);
+	return order ? order : compare_numbers(a->to, b->to);
 }
 
 /* Sorts the edges, and joins equal edges. */

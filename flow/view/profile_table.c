@@ -27,7 +27,7 @@ static struct flow_block_id id_of(const struct flow_block *block)
 	};
 }
 
-static uint32_t find(const struct flow_profile_table *table, const struct flow_block_id *id, uint64_t hash)
+static uint32_t find_slot(const struct flow_profile_table *table, const struct flow_block_id *id, uint64_t hash)
 {
 	const uint64_t *first = common_hash_map_get(&table->places, hash);
 	uint32_t at = first ? (uint32_t)*first : FLOW_NONE;
@@ -39,11 +39,11 @@ static uint32_t find(const struct flow_profile_table *table, const struct flow_b
 
 uint32_t flow_profile_table_find(const struct flow_profile_table *table, const struct flow_block_id *id)
 {
-	return find(table, id, common_hash_bytes(id, sizeof(*id)));
+	return find_slot(table, id, common_hash_bytes(id, sizeof(*id)));
 }
 
-static int add(struct flow_profile_table *table, const struct flow_block *block, const struct flow_block_id *id,
-	       uint64_t hash)
+static int add_profile_block(struct flow_profile_table *table, const struct flow_block *block,
+			     const struct flow_block_id *id, uint64_t hash)
 {
 	const uint64_t *same = common_hash_map_get(&table->places, hash);
 	struct flow_profile_entry *entry;
@@ -90,10 +90,10 @@ int flow_profile_find(struct flow_profile_table *table, const struct flow_block 
 	}
 	id = id_of(block);
 	hash = common_hash_bytes(&id, sizeof(id));
-	*index = find(table, &id, hash);
+	*index = find_slot(table, &id, hash);
 	if (*index == FLOW_NONE) {
 		*index = (uint32_t)table->count;
-		status = add(table, block, &id, hash);
+		status = add_profile_block(table, block, &id, hash);
 		if (status)
 			return status;
 	}

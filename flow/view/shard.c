@@ -192,7 +192,7 @@ static int read_segments(struct common_cursor *record, const struct flow_timelin
 
 /* ---- saving -------------------------------------------------------------------------------------- */
 
-static int put(struct flow_shard_saver *saver)
+static int put_record(struct flow_shard_saver *saver)
 {
 	if (saver->record.failed)
 		return common_fail_memory("partial results", saver->record.size);
@@ -207,7 +207,7 @@ int flow_shard_save_begin(struct flow_shard_saver *saver, struct ptl_trace *trac
 	common_write_varint(&saver->record, list->count);
 	for (size_t i = 0; i < list->count; i++)
 		write_segment(&saver->record, &list->segments[i]);
-	return status < 0 ? status : put(saver);
+	return status < 0 ? status : put_record(saver);
 }
 
 int flow_shard_save(struct flow_shard_saver *saver, const struct flow_segment *segment, const void *partial)
@@ -218,7 +218,7 @@ int flow_shard_save(struct flow_shard_saver *saver, const struct flow_segment *s
 	saver->record.size = 0;
 	status = codec->save(saver->view->context, segment, partial, &saver->record);
 	if (status < 0 || !codec->save_rest)
-		return status < 0 ? status : put(saver);
+		return status < 0 ? status : put_record(saver);
 	common_write_varint(&saver->waiting, saver->record.size);
 	common_write_bytes(&saver->waiting, saver->record.data, saver->record.size);
 	return saver->waiting.failed || saver->record.failed
@@ -237,13 +237,13 @@ int flow_shard_save_end(struct flow_shard_saver *saver)
 	saver->record.size = 0;
 	status = codec->save_rest(saver->view->context, &saver->record);
 	if (!status)
-		status = put(saver);
+		status = put_record(saver);
 	while (!status && common_cursor_left(&waiting)) {
 		const size_t size = (size_t)common_read_varint(&waiting);
 
 		saver->record.size = 0;
 		common_write_bytes(&saver->record, common_read_bytes(&waiting, size), size);
-		status = put(saver);
+		status = put_record(saver);
 	}
 	return status;
 }
@@ -266,7 +266,7 @@ struct loading {
 	struct ptl_bytes record;
 };
 
-static int get(struct loading *loading, size_t source, struct common_cursor *record)
+static int get_record(struct loading *loading, size_t source, struct common_cursor *record)
 {
 	const int status = loading->shard->get(loading->shard->context, source, &loading->record);
 
@@ -281,11 +281,11 @@ static int load_lists(struct loading *loading)
 	int status = 0;
 
 	for (size_t i = 0; !status && i < loading->sources; i++) {
-		status = get(loading, i, &record);
+		status = get_record(loading, i, &record);
 		if (!status)
 			status = read_segments(&record, loading->timeline, i, &loading->list, &loading->capacity);
 		if (!status && codec->load_rest)
-			status = get(loading, i, &record);
+			status = get_record(loading, i, &record);
 		if (!status && codec->load_rest)
 			status = codec->load_rest(loading->view->context, i, loading->sources, &record);
 		if (!status && codec->load_rest)
@@ -299,7 +299,7 @@ static int load_segment(struct loading *loading, const struct flow_segment *segm
 	const struct flow_view *view = loading->view;
 	struct common_cursor record;
 	void *partial = NULL;
-	int status = get(loading, segment->source, &record);
+	int status = get_record(loading, segment->source, &record);
 
 	if (!status)
 		status = view->codec->load(view->context, segment, &record, &partial);

@@ -34,7 +34,7 @@ struct stats_view {
 
 /* ---- on workers -------------------------------------------------------------------------- */
 
-static int begin(void *context, const struct flow_segment *segment, void **partial)
+static int stats_begin(void *context, const struct flow_segment *segment, void **partial)
 {
 	struct partial *made = calloc(1, sizeof(*made));
 
@@ -47,7 +47,7 @@ static int begin(void *context, const struct flow_segment *segment, void **parti
 	return 0;
 }
 
-static void drop(void *context, void *partial_)
+static void stats_drop(void *context, void *partial_)
 {
 	struct partial *partial = partial_;
 
@@ -79,7 +79,8 @@ static int add_event(struct stats_view *view, struct partial *partial, const str
 	return event->kind == FLOW_GAP ? add_gap(view, partial, segment, event) : 0;
 }
 
-static int consume(void *context, void *partial_, const struct flow_segment *segment, const struct flow_batch *batch)
+static int stats_consume(void *context, void *partial_, const struct flow_segment *segment,
+			 const struct flow_batch *batch)
 {
 	struct stats_view *view = context;
 	struct partial *partial = partial_;
@@ -167,19 +168,19 @@ static int hash_addresses(void *context, const uint64_t *addresses, size_t count
 }
 
 /* Merges neighbours of one stream. */
-static int merge(void *context, void *left_, void *right_)
+static int stats_merge(void *context, void *left_, void *right_)
 {
 	const struct stats_view *view = context;
 	struct partial *left = left_, *right = right_;
 	const int status = flow_gap_list_join(&left->gaps, view->wanted.gap_limit, &right->gaps);
 
 	add_counts(&left->counts, &right->counts);
-	drop(context, right);
+	stats_drop(context, right);
 	return status;
 }
 
 /* Adds the result of a stream, or of a part of a stream, to its thread. */
-static int finish(void *context, const struct flow_segment *segment, void *result)
+static int stats_finish(void *context, const struct flow_segment *segment, void *result)
 {
 	struct stats_view *view = context;
 	struct partial *partial = result;
@@ -192,7 +193,7 @@ static int finish(void *context, const struct flow_segment *segment, void *resul
 	}
 	if (!status && view->wanted.hash)
 		status = flow_address_log_walk(&partial->log, hash_addresses, view->sha256);
-	drop(context, partial);
+	stats_drop(context, partial);
 	return status;
 }
 
@@ -209,16 +210,16 @@ static void join_tally(struct stats_view *view, const struct flow_segment *segme
 }
 
 /* A hash needs addresses in order. Each segment is added at once, so that no segment has to wait. */
-static int emit(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
+static int stats_emit(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
 {
 	(void)horizon;
 	join_tally(context, segment, partial);
-	return finish(context, segment, partial);
+	return stats_finish(context, segment, partial);
 }
 
 /* ---- shards ------------------------------------------------------------------------------ */
 
-static int save(void *context, const struct flow_segment *segment, const void *partial_, struct ptl_bytes *record)
+static int stats_save(void *context, const struct flow_segment *segment, const void *partial_, struct ptl_bytes *record)
 {
 	const struct partial *partial = partial_;
 	const uint64_t *counts = (const uint64_t *)&partial->counts;
@@ -232,12 +233,12 @@ static int save(void *context, const struct flow_segment *segment, const void *p
 	return 0;
 }
 
-static int load(void *context, const struct flow_segment *segment, struct common_cursor *record, void **result)
+static int stats_load(void *context, const struct flow_segment *segment, struct common_cursor *record, void **result)
 {
 	const struct stats_view *view = context;
 	struct partial *partial;
 	uint64_t *counts;
-	int status = begin(context, segment, result);
+	int status = stats_begin(context, segment, result);
 
 	if (status < 0)
 		return status;
@@ -250,7 +251,7 @@ static int load(void *context, const struct flow_segment *segment, struct common
 	return status;
 }
 
-static const struct flow_view_codec codec = {.name = "stats", .save = save, .load = load};
+static const struct flow_view_codec codec = {.name = "stats", .save = stats_save, .load = stats_load};
 
 /* ---- sums -------------------------------------------------------------------------------- */
 
@@ -292,12 +293,12 @@ int flow_stats_run(struct ptl_trace *trace, const struct flow_timeline *timeline
 	const struct flow_view view = {
 		.context = &context,
 		.counts_only = !walks,
-		.begin = begin,
-		.consume = consume,
-		.merge = merge,
-		.finish = finish,
-		.emit = walks ? emit : NULL,
-		.drop = drop,
+		.begin = stats_begin,
+		.consume = stats_consume,
+		.merge = stats_merge,
+		.finish = stats_finish,
+		.emit = walks ? stats_emit : NULL,
+		.drop = stats_drop,
 		/* A hash needs all addresses in order, so partial results cannot be saved. */
 		.codec = wanted->hash ? NULL : &codec,
 	};
@@ -318,7 +319,7 @@ int flow_stats_run(struct ptl_trace *trace, const struct flow_timeline *timeline
 	return status;
 }
 
-static int compare(uint32_t a, uint32_t b)
+static int compare_numbers(uint32_t a, uint32_t b)
 {
 	return a < b ? -1 : a > b;
 }
@@ -326,12 +327,12 @@ static int compare(uint32_t a, uint32_t b)
 static int compare_threads(const void *a_, const void *b_)
 {
 	const struct flow_thread_stats *a = a_, *b = b_;
-	int order = compare(a->process, b->process);
+	int order = compare_numbers(a->process, b->process);
 
-	order = order ? order : compare(a->pid, b->pid);
-	order = order ? order : compare(a->thread, b->thread);
-	order = order ? order : compare(a->tid, b->tid);
-	return order ? order : compare(a->cpu, b->cpu);
+	order = order ? order : compare_numbers(a->pid, b->pid);
+	order = order ? order : compare_numbers(a->thread, b->thread);
+	order = order ? order : compare_numbers(a->tid, b->tid);
+	return order ? order : compare_numbers(a->cpu, b->cpu);
 }
 
 /* Sorts threads, and joins equal threads. */

@@ -27,7 +27,7 @@ struct unmapped_view {
 	size_t capacity;
 };
 
-static int begin(void *context, const struct flow_segment *segment, void **partial)
+static int unmapped_begin(void *context, const struct flow_segment *segment, void **partial)
 {
 	struct partial *made = calloc(1, sizeof(*made));
 
@@ -40,7 +40,7 @@ static int begin(void *context, const struct flow_segment *segment, void **parti
 	return 0;
 }
 
-static void drop(void *context, void *partial_)
+static void unmapped_drop(void *context, void *partial_)
 {
 	struct partial *partial = partial_;
 
@@ -50,7 +50,8 @@ static void drop(void *context, void *partial_)
 	free(partial);
 }
 
-static int append(struct flow_unmapped **ranges, size_t *count, size_t *capacity, const struct flow_unmapped *range)
+static int append_range(struct flow_unmapped **ranges, size_t *count, size_t *capacity,
+			const struct flow_unmapped *range)
 {
 	if (COMMON_VECTOR_RESERVE(*ranges, *capacity, *count + 1, "unmapped ranges"))
 		return PTL_NO_MEMORY;
@@ -58,7 +59,7 @@ static int append(struct flow_unmapped **ranges, size_t *count, size_t *capacity
 	return 0;
 }
 
-static void add(struct flow_unmapped *sum, const struct flow_unmapped *more)
+static void add_unmapped(struct flow_unmapped *sum, const struct flow_unmapped *more)
 {
 	if (more->first < sum->first)
 		sum->first = more->first;
@@ -80,11 +81,11 @@ static int add_page(struct partial *partial, const struct flow_unmapped *more)
 	int status;
 
 	if (known) {
-		add(&partial->ranges[*known], more);
+		add_unmapped(&partial->ranges[*known], more);
 		return 0;
 	}
 	status = common_hash_map_put(&partial->pages, key, partial->count);
-	return status < 0 ? status : append(&partial->ranges, &partial->count, &partial->capacity, more);
+	return status < 0 ? status : append_range(&partial->ranges, &partial->count, &partial->capacity, more);
 }
 
 /* Checks whether the image has a name. Recorders call memory without a name //anon. */
@@ -93,7 +94,7 @@ static bool has_name(const struct unmapped_view *view, uint32_t image)
 	return image != FLOW_NONE && strcmp(flow_timeline_image(view->timeline, image)->data.file_name, "//anon") != 0;
 }
 
-static int add_block(struct partial *partial, const struct flow_block *block, uint64_t time)
+static int unmapped_add_block(struct partial *partial, const struct flow_block *block, uint64_t time)
 {
 	const struct flow_unmapped range = {
 		.process = partial->process,
@@ -137,7 +138,8 @@ static int add_gap(const struct unmapped_view *view, struct partial *partial, co
 	return add_page(partial, &range);
 }
 
-static int consume(void *context, void *partial_, const struct flow_segment *segment, const struct flow_batch *batch)
+static int unmapped_consume(void *context, void *partial_, const struct flow_segment *segment,
+			    const struct flow_batch *batch)
 {
 	struct flow_batch_cursor cursor = flow_batch_walk(batch);
 	struct partial *partial = partial_;
@@ -145,25 +147,25 @@ static int consume(void *context, void *partial_, const struct flow_segment *seg
 
 	while (!status && flow_batch_next(&cursor)) {
 		if (cursor.block && !has_name(context, cursor.block->image))
-			status = add_block(partial, cursor.block, cursor.time);
+			status = unmapped_add_block(partial, cursor.block, cursor.time);
 		else if (cursor.event && cursor.event->kind == FLOW_GAP && cursor.event->cause == FLOW_GAP_CODE)
 			status = add_gap(context, partial, segment, cursor.event);
 	}
 	return status;
 }
 
-static int merge(void *context, void *left, void *right_)
+static int unmapped_merge(void *context, void *left, void *right_)
 {
 	struct partial *right = right_;
 	int status = 0;
 
 	for (size_t i = 0; !status && i < right->count; i++)
 		status = add_page(left, &right->ranges[i]);
-	drop(context, right);
+	unmapped_drop(context, right);
 	return status;
 }
 
-static int finish(void *context, const struct flow_segment *last, void *result)
+static int unmapped_finish(void *context, const struct flow_segment *last, void *result)
 {
 	struct unmapped_view *view = context;
 	struct partial *partial = result;
@@ -171,14 +173,15 @@ static int finish(void *context, const struct flow_segment *last, void *result)
 
 	(void)last;
 	for (size_t i = 0; !status && i < partial->count; i++)
-		status = append(&view->list->ranges, &view->list->count, &view->capacity, &partial->ranges[i]);
-	drop(context, partial);
+		status = append_range(&view->list->ranges, &view->list->count, &view->capacity, &partial->ranges[i]);
+	unmapped_drop(context, partial);
 	return status;
 }
 
 /* ---- shards ------------------------------------------------------------------------------ */
 
-static int save(void *context, const struct flow_segment *segment, const void *partial_, struct ptl_bytes *record)
+static int unmapped_save(void *context, const struct flow_segment *segment, const void *partial_,
+			 struct ptl_bytes *record)
 {
 	const struct partial *partial = partial_;
 
@@ -226,9 +229,9 @@ static struct flow_unmapped read_range(const struct unmapped_view *view, const s
 	return range;
 }
 
-static int load(void *context, const struct flow_segment *segment, struct common_cursor *record, void **result)
+static int unmapped_load(void *context, const struct flow_segment *segment, struct common_cursor *record, void **result)
 {
-	int status = begin(context, segment, result);
+	int status = unmapped_begin(context, segment, result);
 	const uint64_t count = common_read_varint(record);
 
 	for (uint64_t i = 0; !status && i < count && !record->failed; i++) {
@@ -240,11 +243,11 @@ static int load(void *context, const struct flow_segment *segment, struct common
 	return status;
 }
 
-static const struct flow_view_codec codec = {.name = "unmapped", .save = save, .load = load};
+static const struct flow_view_codec codec = {.name = "unmapped", .save = unmapped_save, .load = unmapped_load};
 
 /* ---- the list ---------------------------------------------------------------------------- */
 
-static int compare(uint64_t a, uint64_t b)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;
 }
@@ -252,26 +255,26 @@ static int compare(uint64_t a, uint64_t b)
 static int by_place(const void *a_, const void *b_)
 {
 	const struct flow_unmapped *a = a_, *b = b_;
-	int order = compare(a->process, b->process);
+	int order = compare_numbers(a->process, b->process);
 
 	if (!order)
-		order = compare(a->pid, b->pid);
+		order = compare_numbers(a->pid, b->pid);
 	if (!order)
-		order = compare(a->image, b->image);
+		order = compare_numbers(a->image, b->image);
 	if (!order)
-		order = compare(a->has_code, b->has_code);
-	return order ? order : compare(a->first, b->first);
+		order = compare_numbers(a->has_code, b->has_code);
+	return order ? order : compare_numbers(a->first, b->first);
 }
 
 static int by_harm(const void *a_, const void *b_)
 {
 	const struct flow_unmapped *a = a_, *b = b_;
-	int order = compare(b->gap_bytes, a->gap_bytes);
+	int order = compare_numbers(b->gap_bytes, a->gap_bytes);
 
 	if (!order)
-		order = compare(b->gaps, a->gaps);
+		order = compare_numbers(b->gaps, a->gaps);
 	if (!order)
-		order = compare(b->instructions, a->instructions);
+		order = compare_numbers(b->instructions, a->instructions);
 	return order ? order : by_place(a, b);
 }
 
@@ -288,7 +291,7 @@ static void join_neighbours(struct flow_unmapped_list *list)
 
 	for (size_t i = 0; i < list->count; i++) {
 		if (kept && is_neighbour(&list->ranges[kept - 1], &list->ranges[i]))
-			add(&list->ranges[kept - 1], &list->ranges[i]);
+			add_unmapped(&list->ranges[kept - 1], &list->ranges[i]);
 		else
 			list->ranges[kept++] = list->ranges[i];
 	}
@@ -301,11 +304,11 @@ int flow_unmapped_run(struct ptl_trace *trace, const struct flow_timeline *timel
 	struct unmapped_view context = {.timeline = timeline, .in_images = in_images, .list = list};
 	const struct flow_view view = {
 		.context = &context,
-		.begin = begin,
-		.consume = consume,
-		.merge = merge,
-		.finish = finish,
-		.drop = drop,
+		.begin = unmapped_begin,
+		.consume = unmapped_consume,
+		.merge = unmapped_merge,
+		.finish = unmapped_finish,
+		.drop = unmapped_drop,
 		.codec = &codec,
 	};
 	int status;

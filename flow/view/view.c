@@ -39,7 +39,7 @@
 struct job {
 	size_t first; /* place in order */
 	size_t count;
-	void **partials; /* partial results of the segments, between work and finish */
+	void **partials; /* partial results of the segments, between decode_job and finish_job */
 };
 
 struct run {
@@ -86,7 +86,7 @@ static int take_batch(void *context, const struct flow_batch *batch)
 	return consumer->view->consume(consumer->view->context, consumer->partial, consumer->segment, batch);
 }
 
-static int open_source(struct run *run, struct flow_source *source)
+static int open_flow_source(struct run *run, struct flow_source *source)
 {
 	if (source->engine)
 		return 0;
@@ -101,7 +101,7 @@ static int fail_segment(int status, const struct flow_segment *segment)
 			      (unsigned long long)segment->offset);
 }
 
-static int begin(const struct run *run, unsigned worker, const struct flow_segment *segment, void **partial)
+static int begin_segment(const struct run *run, unsigned worker, const struct flow_segment *segment, void **partial)
 {
 	const struct flow_view *view = run->view;
 
@@ -120,7 +120,7 @@ static int open_consumer(struct run *run, unsigned worker, const struct flow_seg
 		.segment = segment,
 		.window = run->windows ? &run->windows[worker] : NULL,
 	};
-	status = begin(run, worker, segment, &consumer->partial);
+	status = begin_segment(run, worker, segment, &consumer->partial);
 	/* A window cuts batches, so steps are not used. */
 	*sink = (struct flow_sink){
 		.take = take_batch,
@@ -142,7 +142,7 @@ static int decode_segment(struct run *run, unsigned worker, const struct flow_se
 	struct flow_source *source = &run->workers[worker];
 	struct consumer consumer = {0};
 	struct flow_sink sink;
-	int status = open_source(run, source);
+	int status = open_flow_source(run, source);
 
 	if (!status)
 		status = open_consumer(run, worker, segment, &consumer, &sink);
@@ -167,7 +167,8 @@ static int decode_together(struct run *run, unsigned worker, size_t place, void 
 	struct flow_source *source = &run->workers[worker];
 	struct flow_turn_target *targets = calloc(count, sizeof(*targets));
 	struct turn_job *jobs = calloc(count, sizeof(*jobs));
-	int status = targets && jobs ? open_source(run, source) : common_fail_memory("turns", count * sizeof(*jobs));
+	int status = targets && jobs ? open_flow_source(run, source)
+				     : common_fail_memory("turns", count * sizeof(*jobs));
 
 	for (size_t i = 0, at = place; !status && i < count; i++, at = run->together.next[at]) {
 		targets[i] = (struct flow_turn_target){run->order[at], &jobs[i].sink};
@@ -205,7 +206,7 @@ static int count_segments(struct run *run, unsigned worker, struct job *job, str
 {
 	struct flow_source *source = &run->workers[worker];
 	size_t failed = 0;
-	int status = open_source(run, source);
+	int status = open_flow_source(run, source);
 
 	*portion = (struct flow_portion){segments, sinks, 0};
 	for (size_t i = 0; !status && i < job->count; i++) {
@@ -245,7 +246,7 @@ static int count_job(struct run *run, unsigned worker, struct job *job)
 	return status;
 }
 
-static int work(void *context, unsigned worker, size_t index)
+static int decode_job(void *context, unsigned worker, size_t index)
 {
 	struct run *run = context;
 	struct job *job = &run->jobs[index];
@@ -281,7 +282,7 @@ static int take_partial(struct run *run, size_t i, void *partial)
 	return flow_merger_take(&run->merger, segment, partial, run->horizons ? run->horizons[i] : 0);
 }
 
-static int finish(void *context, size_t index)
+static int finish_job(void *context, size_t index)
 {
 	struct run *run = context;
 	struct job *job = &run->jobs[index];
@@ -453,7 +454,7 @@ static int load_code(struct run *run, const struct flow_timeline *timeline)
 	return flow_code_open(run->trace, timeline, run->options->threads, run->threads > 1 ? &idle : NULL, &run->code);
 }
 
-static void close_source(void *context, unsigned worker)
+static void close_flow_source(void *context, unsigned worker)
 {
 	struct run *run = context;
 
@@ -518,9 +519,9 @@ static int run_all(struct ptl_trace *trace, const struct flow_timeline *timeline
 			.count = run.job_count,
 			.threads = threads,
 			.context = &run,
-			.work = work,
-			.finish = finish,
-			.leave = close_source,
+			.work = decode_job,
+			.finish = finish_job,
+			.leave = close_flow_source,
 		};
 
 		status = make_workers(&run, threads);

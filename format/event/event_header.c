@@ -153,8 +153,8 @@ static int take_extensions(struct ptl_event_headers *headers, struct common_curs
 }
 
 /* Parses an event. On failure, `event` has the valid parts. */
-static int parse(struct ptl_event_headers *headers, const char *tracepoint, const uint8_t *bytes, size_t size,
-		 struct parsed *event)
+static int parse_event(struct ptl_event_headers *headers, const char *tracepoint, const uint8_t *bytes, size_t size,
+		       struct parsed *event)
 {
 	struct common_cursor in = common_cursor(bytes, size);
 	int status = 0;
@@ -407,7 +407,7 @@ int ptl_event_header_decode(struct ptl_event_headers *headers, const char *trace
 	struct provider *provider = NULL;
 	struct known *known = NULL;
 	struct parsed parsed;
-	int status = parse(headers, tracepoint, bytes, size, &parsed), corrupted;
+	int status = parse_event(headers, tracepoint, bytes, size, &parsed), corrupted;
 
 	*schema = NULL;
 	*is_new = false;

@@ -66,8 +66,8 @@ struct description {
 
 /* ---- types of values ------------------------------------------------------------------------------- */
 
-static void choose(struct ptl_field *field, struct format_header_step *step, uint8_t type, uint8_t format,
-		   enum format_header_action action, unsigned unit)
+static void choose_action(struct ptl_field *field, struct format_header_step *step, uint8_t type, uint8_t format,
+			  enum format_header_action action, unsigned unit)
 {
 	field->type = type;
 	field->format = format;
@@ -76,7 +76,7 @@ static void choose(struct ptl_field *field, struct format_header_step *step, uin
 
 static void choose_bytes(struct ptl_field *field, struct format_header_step *step, uint8_t format, unsigned size)
 {
-	choose(field, step, PTL_TYPE_BYTES, format, FORMAT_HEADER_COPY, size);
+	choose_action(field, step, PTL_TYPE_BYTES, format, FORMAT_HEADER_COPY, size);
 	field->length = size;
 }
 
@@ -94,28 +94,28 @@ static uint8_t number_type(unsigned size, bool is_signed)
 static void choose_number(struct ptl_field *field, struct format_header_step *step, unsigned size, bool is_signed,
 			  uint8_t format)
 {
-	choose(field, step, number_type(size, is_signed), format, FORMAT_HEADER_NUMBER, size);
+	choose_action(field, step, number_type(size, is_signed), format, FORMAT_HEADER_NUMBER, size);
 }
 
 /* Handles formats that only some sizes support. Returns false if this size does not support the format. */
 static bool choose_special(struct ptl_field *field, struct format_header_step *step, unsigned size, unsigned format)
 {
 	if (format == FORMAT_TIME && size >= 4)
-		choose(field, step, PTL_TYPE_WALL_TIME, 0, FORMAT_HEADER_SECONDS, size);
+		choose_action(field, step, PTL_TYPE_WALL_TIME, 0, FORMAT_HEADER_SECONDS, size);
 	else if (format == FORMAT_FLOAT && size >= 4)
-		choose(field, step, size == 4 ? PTL_TYPE_F32 : PTL_TYPE_F64, 0, FORMAT_HEADER_NUMBER, size);
+		choose_action(field, step, size == 4 ? PTL_TYPE_F32 : PTL_TYPE_F64, 0, FORMAT_HEADER_NUMBER, size);
 	else if (format == FORMAT_BOOLEAN && size == 2)
-		choose(field, step, PTL_TYPE_BOOL32, 0, FORMAT_HEADER_BOOL16, size);
+		choose_action(field, step, PTL_TYPE_BOOL32, 0, FORMAT_HEADER_BOOL16, size);
 	else if (format == FORMAT_BOOLEAN && size <= 4)
-		choose(field, step, size == 1 ? PTL_TYPE_BOOL8 : PTL_TYPE_BOOL32, 0, FORMAT_HEADER_NUMBER, size);
+		choose_action(field, step, size == 1 ? PTL_TYPE_BOOL8 : PTL_TYPE_BOOL32, 0, FORMAT_HEADER_NUMBER, size);
 	else if (format == FORMAT_STRING8 && size == 1)
 		choose_number(field, step, size, false, PTL_FORMAT_LATIN1);
 	else if (format == FORMAT_UTF && size <= 4)
 		choose_number(field, step, size, false, PTL_FORMAT_STRING);
 	else if (format == FORMAT_PORT && size == 2)
-		choose(field, step, PTL_TYPE_U16, PTL_FORMAT_PORT, FORMAT_HEADER_COPY, size);
+		choose_action(field, step, PTL_TYPE_U16, PTL_FORMAT_PORT, FORMAT_HEADER_COPY, size);
 	else if ((format == FORMAT_IP || format == FORMAT_IP6) && size == 4)
-		choose(field, step, PTL_TYPE_U32, PTL_FORMAT_IP, FORMAT_HEADER_COPY, size);
+		choose_action(field, step, PTL_TYPE_U32, PTL_FORMAT_IP, FORMAT_HEADER_COPY, size);
 	else
 		return false;
 	return true;
@@ -138,7 +138,7 @@ static void choose_value(struct ptl_field *field, struct format_header_step *ste
 static void choose_value128(struct ptl_field *field, struct format_header_step *step, unsigned format)
 {
 	if (format == FORMAT_UUID)
-		choose(field, step, PTL_TYPE_GUID, 0, FORMAT_HEADER_UUID, 16);
+		choose_action(field, step, PTL_TYPE_GUID, 0, FORMAT_HEADER_UUID, 16);
 	else if (format == FORMAT_IP || format == FORMAT_IP6)
 		choose_bytes(field, step, PTL_FORMAT_IP, 16);
 	else
@@ -160,8 +160,8 @@ static void choose_text(struct ptl_field *field, struct format_header_step *step
 	const uint8_t narrow = counted ? PTL_TYPE_UTF8_COUNTED : PTL_TYPE_UTF8;
 	const uint8_t wide = counted ? PTL_TYPE_UTF16_COUNTED : PTL_TYPE_UTF16;
 
-	choose(field, step, unit == 2 ? wide : narrow, text_format(format, unit),
-	       counted ? FORMAT_HEADER_COUNTED : FORMAT_HEADER_ZERO_ENDED, unit);
+	choose_action(field, step, unit == 2 ? wide : narrow, text_format(format, unit),
+		      counted ? FORMAT_HEADER_COUNTED : FORMAT_HEADER_ZERO_ENDED, unit);
 	step->as_bytes = format == FORMAT_BYTES;
 	step->has_mark = format == FORMAT_UTF_MARK || format == FORMAT_XML || format == FORMAT_JSON;
 	if (step->as_bytes)
@@ -180,7 +180,7 @@ static void choose_binary(struct ptl_field *field, struct format_header_step *st
 
 /* ---- reader ---------------------------------------------------------------------------------------- */
 
-static int fail(const char *cause)
+static int fail_schema(const char *cause)
 {
 	return common_fail(PTL_CORRUPT, "an EventHeader description: %s", cause);
 }
@@ -200,7 +200,7 @@ static int take_name(struct description *description, const char **name)
 	const size_t length = strnlen(text, common_cursor_left(in));
 
 	if (length == common_cursor_left(in))
-		return fail("a name does not end");
+		return fail_schema("a name does not end");
 	common_read_bytes(in, length + 1);
 	*name = strndup(text, strcspn(text, ";"));
 	return *name ? 0 : common_fail_memory("a name", length);
@@ -212,7 +212,7 @@ static int add_field(struct description *description)
 	const size_t count = description->count;
 
 	if (count == FORMAT_RECORD_ITEMS_MAX)
-		return fail("there are too many fields");
+		return fail_schema("there are too many fields");
 	if (!common_vector_room(&description->fields, count, sizeof(*description->fields)) ||
 	    !common_vector_room(&description->steps, count, sizeof(*description->steps)))
 		return common_fail_memory("fields", count * sizeof(*description->fields));
@@ -226,16 +226,16 @@ static int add_field(struct description *description)
 static int take_array(struct description *description, unsigned flags, struct ptl_field *field)
 {
 	if ((flags & ENCODING_FIXED) && (flags & ENCODING_COUNTED))
-		return fail("an array has two counts");
+		return fail_schema("an array has two counts");
 	if (flags & ENCODING_COUNTED)
 		field->array = PTL_ARRAY_COUNTED;
 	if (flags & ENCODING_FIXED) {
 		field->array = PTL_ARRAY_FIXED;
 		field->array_length = take16(description);
 		if (!field->array_length)
-			return fail("an array has no elements");
+			return fail_schema("an array has no elements");
 	}
-	return description->in.failed ? fail("it ends within a field") : 0;
+	return description->in.failed ? fail_schema("it ends within a field") : 0;
 }
 
 static int take_fields(struct description *description, size_t limit, unsigned depth);
@@ -246,13 +246,13 @@ static int take_members(struct description *description, size_t number, unsigned
 	int status;
 
 	if (depth == DEPTH_MAX)
-		return fail("structures are nested too deep");
+		return fail_schema("structures are nested too deep");
 	description->steps[number].action = FORMAT_HEADER_STRUCT;
 	description->fields[number].type = PTL_TYPE_STRUCT;
 	status = take_fields(description, members, depth + 1);
 	/* An array of elements without bytes would let a small payload have any number of elements. */
 	if (!status && description->count == first)
-		status = fail("a structure has no members");
+		status = fail_schema("a structure has no members");
 	description->fields[number].length = (uint32_t)(description->count - first);
 	return status;
 }
@@ -293,7 +293,7 @@ static int take_field(struct description *description, unsigned depth)
 	else if (kind)
 		description->has_unknown = true;
 	else
-		return fail("a field has no encoding");
+		return fail_schema("a field has no encoding");
 	return 0;
 }
 

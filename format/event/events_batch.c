@@ -24,7 +24,7 @@ static uint32_t intern(struct common_byte_map *map, const void *key, size_t size
 }
 
 /* Cheap and predictable hash. A collision costs only a look-up in the map. */
-static unsigned mix(uint64_t bits, unsigned places)
+static unsigned mix_bits(uint64_t bits, unsigned places)
 {
 	return (unsigned)(common_hash_mix(bits) >> 32) % places;
 }
@@ -63,7 +63,7 @@ static void descriptor_key(const struct ptl_descriptor *descriptor, uint8_t key[
 static uint32_t intern_descriptor(struct format_event_batch *batch, const struct ptl_descriptor *descriptor,
 				  size_t payload_size)
 {
-	uint32_t *recent = &batch->guesses->descriptors[mix(
+	uint32_t *recent = &batch->guesses->descriptors[mix_bits(
 		common_load64(descriptor->provider.bytes) ^ (uint64_t)descriptor->id << 32 ^
 			(uint64_t)descriptor->version << 16 ^ (uint64_t)descriptor->level << 8 ^ descriptor->opcode ^
 			descriptor->keyword,
@@ -98,7 +98,7 @@ static inline bool same_context(const struct format_event_context *a, const stru
 
 static uint32_t intern_context(struct format_event_batch *batch, struct format_event_context context)
 {
-	uint32_t *recent = &batch->guesses->contexts[mix(
+	uint32_t *recent = &batch->guesses->contexts[mix_bits(
 		(uint64_t)context.tid << 32 ^ context.pid ^ (uint64_t)context.cpu << 20, FORMAT_RECENT_CONTEXTS)];
 	uint32_t number;
 
@@ -114,7 +114,7 @@ static uint32_t intern_context(struct format_event_batch *batch, struct format_e
 	return number;
 }
 
-static int check(const struct ptl_event *event)
+static int check_event(const struct ptl_event *event)
 {
 	size_t total = 0;
 
@@ -168,7 +168,7 @@ static int add_extra(struct format_event_batch *batch, const struct ptl_event *e
 }
 
 /* Allocates room for slightly more events than in the preceding batch, since growing copies all data. */
-static bool begin(struct format_event_batch *batch)
+static bool begin_batch(struct format_event_batch *batch)
 {
 	const size_t rows = batch->expected_events + batch->expected_events / 8;
 	const size_t bytes = batch->expected_bytes + batch->expected_bytes / 8;
@@ -210,13 +210,13 @@ static inline void put_row(struct format_event_batch *batch, struct format_event
 
 int format_event_batch_add(struct format_event_batch *batch, const struct ptl_event *event)
 {
-	const int status = check(event);
+	const int status = check_event(event);
 	struct format_event_row row = {.size = (uint32_t)event->payload_size};
 	uint8_t *place;
 
 	if (status)
 		return status;
-	if (!batch->guesses && !begin(batch))
+	if (!batch->guesses && !begin_batch(batch))
 		return common_fail_memory("an event", sizeof(*batch->guesses));
 	row.descriptor = intern_descriptor(batch, &event->descriptor, event->payload_size);
 	row.context = intern_context(batch, (struct format_event_context){event->cpu, event->pid, event->tid});
@@ -263,7 +263,7 @@ static inline uint8_t *copy_pieces(uint8_t *to, const struct format_event_kind *
  * Makes room for `count` records of one kind. Returns the address for the first payload; NULL without memory, and
  * nothing has changed then.
  */
-static uint8_t *make_room(struct format_event_batch *batch, const struct format_event_kind *kind, size_t count)
+static uint8_t *make_event_room(struct format_event_batch *batch, const struct format_event_kind *kind, size_t count)
 {
 	uint8_t *place = NULL;
 
@@ -283,7 +283,7 @@ static size_t add_run(struct format_event_batch *batch, const struct format_even
 	const struct format_event_kind *kind = records->kind;
 	struct format_event_row row = {.descriptor = intern_descriptor(batch, &kind->descriptor, kind->payload_size),
 				       .size = (uint32_t)kind->payload_size};
-	uint8_t *place = row.descriptor == UINT32_MAX ? NULL : make_room(batch, kind, count);
+	uint8_t *place = row.descriptor == UINT32_MAX ? NULL : make_event_room(batch, kind, count);
 	size_t used = 0, i;
 
 	for (i = 0; place && i < count && (!i || (used < size && batch->count < FORMAT_EVENTS_MAX)); i++) {
@@ -309,7 +309,7 @@ size_t format_event_batch_add_records(struct format_event_batch *batch, const st
 {
 	size_t done = 0, added, run;
 
-	if (!batch->guesses && !begin(batch))
+	if (!batch->guesses && !begin_batch(batch))
 		return 0;
 	do {
 		for (run = 1; done + run < count && records[done + run].kind == records[done].kind;)

@@ -29,7 +29,7 @@ static int corrupt(const char *what)
 }
 
 /* Ensures at least `size` bytes of memory. The content is not preserved. */
-static void *reserve(struct format_block_memory *memory, size_t size)
+static void *reserve_block_memory(struct format_block_memory *memory, size_t size)
 {
 	if (size > memory->size || !memory->data) {
 		free(memory->data);
@@ -86,8 +86,8 @@ static int decode_descriptors(struct format_event_block *block, struct common_cu
 {
 	if (!read_count(in, 9, count) || !*count)
 		return corrupt("the descriptors do not fit");
-	block->descriptors = reserve(&block->descriptor_memory, *count * sizeof(*block->descriptors));
-	block->layouts = reserve(&block->layout_memory, *count * sizeof(*block->layouts));
+	block->descriptors = reserve_block_memory(&block->descriptor_memory, *count * sizeof(*block->descriptors));
+	block->layouts = reserve_block_memory(&block->layout_memory, *count * sizeof(*block->layouts));
 	if (!block->descriptors || !block->layouts)
 		return common_fail_memory("event descriptors", *count * sizeof(*block->layouts));
 	for (size_t i = 0; i < *count; i++) {
@@ -102,7 +102,7 @@ static int decode_contexts(struct format_event_block *block, struct common_curso
 {
 	if (!read_count(in, 3, count) || !*count)
 		return corrupt("the contexts do not fit");
-	block->contexts = reserve(&block->context_memory, *count * sizeof(*block->contexts));
+	block->contexts = reserve_block_memory(&block->context_memory, *count * sizeof(*block->contexts));
 	if (!block->contexts)
 		return common_fail_memory("event contexts", *count * sizeof(*block->contexts));
 	for (size_t i = 0; i < *count; i++) {
@@ -264,7 +264,7 @@ static int decode_payloads(struct format_event_block *block, struct common_curso
 	 * All fixed-size payloads together fit into as many bytes as are left. One byte more avoids an allocation of 0
 	 * bytes.
 	 */
-	block->payloads = reserve(&block->payload_memory, common_cursor_left(in) + 1);
+	block->payloads = reserve_block_memory(&block->payload_memory, common_cursor_left(in) + 1);
 	if (!block->payloads)
 		return common_fail_memory("event payloads", common_cursor_left(in));
 	for (size_t d = 0; d < count; d++) {
@@ -337,7 +337,8 @@ static int check_extras(struct format_event_block *block, struct common_cursor *
 			return corrupt("an extra is out of bounds");
 	}
 	if (count) {
-		block->extended = reserve(&block->extended_memory, FORMAT_EXTENDED_MAX * sizeof(*block->extended));
+		block->extended = reserve_block_memory(&block->extended_memory,
+						       FORMAT_EXTENDED_MAX * sizeof(*block->extended));
 		if (!block->extended)
 			return common_fail_memory("extended items", FORMAT_EXTENDED_MAX);
 		block->extra_event = common_read_varint(&block->extras);
@@ -345,7 +346,8 @@ static int check_extras(struct format_event_block *block, struct common_cursor *
 	return common_cursor_left(in) ? corrupt("bytes are left over") : 0;
 }
 
-static int decode(struct format_event_block *block, struct common_cursor *in, uint64_t first_time, uint64_t last_time)
+static int decode_events(struct format_event_block *block, struct common_cursor *in, uint64_t first_time,
+			 uint64_t last_time)
 {
 	size_t descriptors, contexts;
 	unsigned width;
@@ -360,7 +362,7 @@ static int decode(struct format_event_block *block, struct common_cursor *in, ui
 	/* Every event has at least one byte of time, so the remaining bytes bound the number of events. */
 	if (block->count > common_cursor_left(in))
 		return corrupt("there are fewer bytes than events");
-	block->rows = reserve(&block->row_memory, block->count * sizeof(*block->rows));
+	block->rows = reserve_block_memory(&block->row_memory, block->count * sizeof(*block->rows));
 	if (!block->rows)
 		return common_fail_memory("events", block->count * sizeof(*block->rows));
 	if ((status = decode_column(block, in, descriptors, false)) ||
@@ -386,7 +388,7 @@ int format_event_block_decode(struct format_event_block *block, const uint8_t *r
 		block->count = 0;
 		return corrupt("too many events");
 	}
-	status = decode(block, &in, first_time, last_time);
+	status = decode_events(block, &in, first_time, last_time);
 	if (status)
 		block->count = 0;
 	return status;

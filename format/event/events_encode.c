@@ -58,7 +58,7 @@ void format_event_splits_plane(struct format_event_splits *splits, const uint8_t
 		format_event_splits_add(splits, at);
 }
 
-static void split(struct format_event_splits *splits, const struct ptl_bytes *out, size_t start)
+static void split_columns(struct format_event_splits *splits, const struct ptl_bytes *out, size_t start)
 {
 	format_event_splits_add(splits, out->size - start);
 }
@@ -278,9 +278,9 @@ void format_event_batch_encode(const struct format_event_batch *batch, struct pt
 		out->size = start;
 	encode_tables(batch, out);
 	common_write_le(out, width, 1);
-	split(splits, out, start);
+	split_columns(splits, out, start);
 	encode_column(batch, COLUMN_DESCRIPTOR, format_column_width(batch->descriptor_count), out);
-	split(splits, out, start);
+	split_columns(splits, out, start);
 	encode_column(batch, COLUMN_CONTEXT, format_column_width(batch->context_count), out);
 	encode_times(batch, width, out, splits, start);
 	payloads = out->size - start;
@@ -292,7 +292,7 @@ void format_event_batch_encode(const struct format_event_batch *batch, struct pt
 	free(places);
 	if (!out->failed)
 		split_payloads(batch, out, start, payloads, splits);
-	split(splits, out, start);
+	split_columns(splits, out, start);
 	common_write_varint(out, batch->extra_count);
 	common_write_bytes(out, batch->extras.data, batch->extras.size);
 }

@@ -70,7 +70,8 @@ enum format_action format_action_of(enum format_class class, uint8_t opcode)
 	return opcode < OPCODES ? actions[class][opcode] : FORMAT_ACTION_OTHER;
 }
 
-static int decode(const struct ptl_event *event, struct ptl_bytes *storage, struct format_kernel_event *decoded)
+static int decode_kernel_event(const struct ptl_event *event, struct ptl_bytes *storage,
+			       struct format_kernel_event *decoded)
 {
 	switch (decoded->class) {
 	case FORMAT_CLASS_PROCESS:
@@ -101,7 +102,7 @@ int format_kernel_decode(const struct ptl_event *event, struct ptl_bytes *storag
 	decoded->pid = decoded->tid = PTL_NO_ID;
 	if (decoded->class == FORMAT_CLASS_NONE)
 		return PTL_NOT_OURS;
-	status = decode(event, storage, decoded);
+	status = decode_kernel_event(event, storage, decoded);
 	if (status)
 		return status;
 	if (decoded->class == FORMAT_CLASS_PROCESS)

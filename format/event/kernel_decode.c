@@ -30,7 +30,7 @@ static bool is_etw(const struct ptl_event *event, const struct ptl_guid *provide
 }
 
 /* Checks for failures. Bytes left over are no failure, since newer minor versions may append fields. */
-static int finish(const struct common_cursor *cursor, const struct ptl_bytes *storage)
+static int finish_decoding(const struct common_cursor *cursor, const struct ptl_bytes *storage)
 {
 	if (storage && storage->failed)
 		return common_fail_memory("strings of an event", storage->size);
@@ -48,7 +48,7 @@ int format_kernel_check_name(const char *name)
 		       : 0;
 }
 
-static void skip(struct common_cursor *cursor, size_t size)
+static void skip_bytes(struct common_cursor *cursor, size_t size)
 {
 	common_read_bytes(cursor, size);
 }
@@ -81,9 +81,9 @@ int ptl_process_decode(const struct ptl_event *event, struct ptl_bytes *storage,
 	*data = (struct ptl_process_event){.unique_key = common_read64(&cursor)};
 	data->process_id = common_read32(&cursor);
 	data->parent_id = common_read32(&cursor);
-	skip(&cursor, 4); /* SessionId */
+	skip_bytes(&cursor, 4); /* SessionId */
 	data->exit_status = (int32_t)common_read32(&cursor);
-	skip(&cursor, 12); /* DirectoryTableBase, UserSID */
+	skip_bytes(&cursor, 12); /* DirectoryTableBase, UserSID */
 	name = read_utf8(&cursor);
 	storage->size = 0;
 	if (name)
@@ -91,7 +91,7 @@ int ptl_process_decode(const struct ptl_event *event, struct ptl_bytes *storage,
 	command = storage->size;
 	common_read_utf16(&cursor, storage);
 	data->has_exit_status = common_read32(&cursor) & FORMAT_PROCESS_HAS_EXIT_STATUS;
-	status = finish(&cursor, storage);
+	status = finish_decoding(&cursor, storage);
 	if (status < 0)
 		return status;
 	data->image_file_name = (const char *)storage->data;
@@ -112,12 +112,12 @@ int ptl_thread_decode(const struct ptl_event *event, struct ptl_bytes *storage, 
 		return status;
 	*data = (struct ptl_thread_event){.process_id = common_read32(&cursor)};
 	data->thread_id = common_read32(&cursor);
-	skip(&cursor, 40); /* StackBase to Affinity */
+	skip_bytes(&cursor, 40); /* StackBase to Affinity */
 	data->start_address = common_read64(&cursor);
-	skip(&cursor, 16); /* TebBase to ThreadFlags */
+	skip_bytes(&cursor, 16); /* TebBase to ThreadFlags */
 	storage->size = 0;
 	common_read_utf16(&cursor, storage);
-	status = finish(&cursor, storage);
+	status = finish_decoding(&cursor, storage);
 	if (status < 0)
 		return status;
 	data->name = (const char *)storage->data;
@@ -138,7 +138,7 @@ int ptl_switch_decode(const struct ptl_event *event, struct ptl_switch_event *da
 		return status;
 	*data = (struct ptl_switch_event){.new_thread = common_read32(&cursor)};
 	data->old_thread = common_read32(&cursor);
-	skip(&cursor, 16);
+	skip_bytes(&cursor, 16);
 	return cursor.failed ? common_fail(PTL_TRUNCATED, "the payload ends within a field") : 0;
 }
 
@@ -177,11 +177,11 @@ int ptl_image_decode(const struct ptl_event *event, struct ptl_bytes *storage, s
 	*data = (struct ptl_image_event){.base = common_read64(&cursor)};
 	data->size = common_read64(&cursor);
 	data->process_id = common_read32(&cursor);
-	skip(&cursor, 4); /* ImageCheckSum */
+	skip_bytes(&cursor, 4); /* ImageCheckSum */
 	data->time_date_stamp = common_read32(&cursor);
-	skip(&cursor, 4); /* SignatureLevel, SignatureType, Reserved0 */
+	skip_bytes(&cursor, 4); /* SignatureLevel, SignatureType, Reserved0 */
 	data->default_base = common_read64(&cursor);
-	skip(&cursor, 16); /* Reserved1 to Reserved4 */
+	skip_bytes(&cursor, 16); /* Reserved1 to Reserved4 */
 	storage->size = 0;
 	common_read_utf16(&cursor, storage);
 	data->file_offset = common_read64(&cursor);
@@ -193,7 +193,7 @@ int ptl_image_decode(const struct ptl_event *event, struct ptl_bytes *storage, s
 	data->has_code = read_hash(&cursor, data->code);
 	data->has_symbols = read_hash(&cursor, data->symbols);
 	data->has_debug = read_hash(&cursor, data->debug);
-	status = finish(&cursor, storage);
+	status = finish_decoding(&cursor, storage);
 	if (status < 0)
 		return status;
 	data->file_name = (const char *)storage->data;
@@ -214,5 +214,5 @@ int ptl_code_decode(const struct ptl_event *event, struct ptl_code_event *data)
 	hash = common_read_bytes(&cursor, PTL_HASH_SIZE);
 	if (hash)
 		memcpy(data->code, hash, PTL_HASH_SIZE);
-	return finish(&cursor, NULL);
+	return finish_decoding(&cursor, NULL);
 }

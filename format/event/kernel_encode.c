@@ -10,8 +10,8 @@
 #include "common/text/utf8.h"
 #include "format/event/kernel.h"
 
-static int finish(struct ptl_bytes *storage, const struct ptl_guid *provider, uint8_t version, uint8_t opcode,
-		  struct ptl_event *event)
+static int finish_encoding(struct ptl_bytes *storage, const struct ptl_guid *provider, uint8_t version, uint8_t opcode,
+			   struct ptl_event *event)
 {
 	if (storage->failed)
 		return common_fail_memory("event payload", storage->size);
@@ -56,7 +56,7 @@ int ptl_process_encode(const struct ptl_process_event *data, uint8_t opcode, str
 	write_name(storage, data->image_file_name, false);
 	common_write_utf16(storage, text_or_empty(data->command_line));
 	common_write_le(storage, data->has_exit_status ? FORMAT_PROCESS_HAS_EXIT_STATUS : 0, 4);
-	return finish(storage, &PTL_PROVIDER_PROCESS, FORMAT_PROCESS_VERSION, opcode, event);
+	return finish_encoding(storage, &PTL_PROVIDER_PROCESS, FORMAT_PROCESS_VERSION, opcode, event);
 }
 
 int ptl_thread_encode(const struct ptl_thread_event *data, uint8_t opcode, struct ptl_bytes *storage,
@@ -71,7 +71,7 @@ int ptl_thread_encode(const struct ptl_thread_event *data, uint8_t opcode, struc
 	common_write_le(storage, 0, 4); /* SubProcessTag */
 	common_write_le(storage, 0, 4); /* priorities and flags */
 	write_name(storage, data->name, true);
-	return finish(storage, &PTL_PROVIDER_THREAD, FORMAT_THREAD_VERSION, opcode, event);
+	return finish_encoding(storage, &PTL_PROVIDER_THREAD, FORMAT_THREAD_VERSION, opcode, event);
 }
 
 int ptl_switch_encode(const struct ptl_switch_event *data, struct ptl_bytes *storage, struct ptl_event *event)
@@ -80,7 +80,7 @@ int ptl_switch_encode(const struct ptl_switch_event *data, struct ptl_bytes *sto
 	common_write_le(storage, data->old_thread, 4);
 	common_write_le(storage, 0, 8); /* priorities, states */
 	common_write_le(storage, 0, 8); /* NewThreadWaitTime, Reserved */
-	return finish(storage, &PTL_PROVIDER_THREAD, FORMAT_THREAD_VERSION, PTL_OPCODE_CONTEXT_SWITCH, event);
+	return finish_encoding(storage, &PTL_PROVIDER_THREAD, FORMAT_THREAD_VERSION, PTL_OPCODE_CONTEXT_SWITCH, event);
 }
 
 static void write_counted(struct ptl_bytes *storage, const uint8_t *bytes, size_t size)
@@ -113,7 +113,7 @@ int ptl_image_encode(const struct ptl_image_event *data, uint8_t opcode, struct 
 	write_counted(storage, data->code, data->has_code ? PTL_HASH_SIZE : 0);
 	write_counted(storage, data->symbols, data->has_symbols ? PTL_HASH_SIZE : 0);
 	write_counted(storage, data->debug, data->has_debug ? PTL_HASH_SIZE : 0);
-	return finish(storage, &PTL_PROVIDER_IMAGE, FORMAT_IMAGE_VERSION, opcode, event);
+	return finish_encoding(storage, &PTL_PROVIDER_IMAGE, FORMAT_IMAGE_VERSION, opcode, event);
 }
 
 int ptl_code_encode(const struct ptl_code_event *data, struct ptl_bytes *storage, struct ptl_event *event)
@@ -122,5 +122,5 @@ int ptl_code_encode(const struct ptl_code_event *data, struct ptl_bytes *storage
 	common_write_le(storage, data->base, 8);
 	common_write_le(storage, data->size, 8);
 	common_write_bytes(storage, data->code, PTL_HASH_SIZE);
-	return finish(storage, &PTL_PROVIDER_CODE, FORMAT_CODE_VERSION, PTL_OPCODE_CODE, event);
+	return finish_encoding(storage, &PTL_PROVIDER_CODE, FORMAT_CODE_VERSION, PTL_OPCODE_CODE, event);
 }

@@ -16,7 +16,7 @@ static int other(const struct ptl_event *event)
 	return common_fail(PTL_NOT_OURS, "opcode %u means something else", event->descriptor.opcode);
 }
 
-static void skip(struct common_cursor *cursor, size_t size)
+static void skip_bytes(struct common_cursor *cursor, size_t size)
 {
 	common_read_bytes(cursor, size);
 }
@@ -48,7 +48,7 @@ static void skip_utf8(struct common_cursor *cursor)
 		cursor->failed = true;
 }
 
-static int finish(const struct common_cursor *cursor, const struct ptl_bytes *storage)
+static int finish_etw(const struct common_cursor *cursor, const struct ptl_bytes *storage)
 {
 	if (storage->failed)
 		return common_fail_memory("strings of an event", storage->size);
@@ -74,14 +74,14 @@ int format_etw_process_decode(const struct ptl_event *event, struct ptl_bytes *s
 		if (version >= 2)
 			data->unique_key = common_read64(&cursor);
 		else
-			skip(&cursor, 8); /* PageDirectoryBase */
+			skip_bytes(&cursor, 8); /* PageDirectoryBase */
 		data->process_id = common_read32(&cursor);
 		data->parent_id = common_read32(&cursor);
-		skip(&cursor, 4); /* SessionId */
+		skip_bytes(&cursor, 4); /* SessionId */
 		data->exit_status = (int32_t)common_read32(&cursor);
 		data->has_exit_status = event->descriptor.opcode == PTL_OPCODE_END;
 		if (version >= 3)
-			skip(&cursor, version >= 4 ? 12 : 8); /* DirectoryTableBase, Flags */
+			skip_bytes(&cursor, version >= 4 ? 12 : 8); /* DirectoryTableBase, Flags */
 	}
 	skip_utf8(&cursor); /* UserSID */
 	storage->size = 0;
@@ -91,7 +91,7 @@ int format_etw_process_decode(const struct ptl_event *event, struct ptl_bytes *s
 		common_read_utf16(&cursor, storage);
 	else
 		common_write_le(storage, 0, 1);
-	status = finish(&cursor, storage);
+	status = finish_etw(&cursor, storage);
 	if (status)
 		return status;
 	data->image_file_name = (const char *)storage->data + name;
@@ -115,18 +115,18 @@ int format_etw_thread_decode(const struct ptl_event *event, struct ptl_bytes *st
 		data->thread_id = first;
 	}
 	if (version >= 2 || (version == 1 && event->descriptor.opcode % 2)) {
-		skip(&cursor, 40); /* StackBase to StartAddr */
+		skip_bytes(&cursor, 40); /* StackBase to StartAddr */
 		data->start_address = common_read64(&cursor);
 	}
 	storage->size = 0;
 	if (version >= 3)
-		skip(&cursor, 16); /* TebBase to ThreadFlags */
+		skip_bytes(&cursor, 16); /* TebBase to ThreadFlags */
 	/* Windows 11 writes thread names also in version 3. */
 	if (version >= 4 || (version == 3 && common_cursor_left(&cursor)))
 		common_read_utf16(&cursor, storage);
 	else
 		common_write_le(storage, 0, 1);
-	status = finish(&cursor, storage);
+	status = finish_etw(&cursor, storage);
 	if (status)
 		return status;
 	data->name = (const char *)storage->data;
@@ -173,17 +173,17 @@ int format_etw_image_decode(const struct ptl_event *event, struct ptl_bytes *sto
 		data->process_id = common_read32(&cursor);
 	data->default_base = data->base;
 	if (version >= 2) {
-		skip(&cursor, 4); /* ImageChecksum */
+		skip_bytes(&cursor, 4); /* ImageChecksum */
 		data->time_date_stamp = common_read32(&cursor);
-		skip(&cursor, 4);
+		skip_bytes(&cursor, 4);
 		data->default_base = common_read64(&cursor);
-		skip(&cursor, 16); /* Reserved1 to Reserved4 */
+		skip_bytes(&cursor, 16); /* Reserved1 to Reserved4 */
 	}
 	storage->size = 0;
 	common_read_utf16(&cursor, storage);
 	if (version >= 2)
 		take_build_id(&cursor, data);
-	status = finish(&cursor, storage);
+	status = finish_etw(&cursor, storage);
 	if (status)
 		return status;
 	data->file_name = (const char *)storage->data;

@@ -10,7 +10,7 @@
 #include "format/metadata/symbols.h"
 
 /* Compares two symbols by their indexes in `context`, an array of symbols. */
-static int compare(const void *a, const void *b, void *context)
+static int compare_symbols(const void *a, const void *b, void *context)
 {
 	const struct ptl_symbol *symbols = context;
 	const struct ptl_symbol *left = &symbols[*(const uint32_t *)a], *right = &symbols[*(const uint32_t *)b];
@@ -63,7 +63,7 @@ int ptl_symbols_encode(const struct ptl_symbol *symbols, size_t count, struct pt
 		return common_fail_memory("symbols", count * sizeof(*sorted));
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = (uint32_t)i;
-	qsort_r(sorted, count, sizeof(*sorted), compare, (void *)symbols);
+	qsort_r(sorted, count, sizeof(*sorted), compare_symbols, (void *)symbols);
 	common_write_bytes(out, FORMAT_SYMBOLS_MAGIC, FORMAT_SYMBOLS_MAGIC_SIZE);
 	common_write_varint(out, count);
 	for (size_t i = 0; i < count; i++) {

@@ -12,7 +12,7 @@
 
 #define TEXT_SIZE 512
 
-static void append(struct ptl_trace *trace, struct ptl_damage *damage)
+static void append_damage(struct ptl_trace *trace, struct ptl_damage *damage)
 {
 	/* Entries are returned by pointer, so only the array of pointers may move. */
 	if (common_vector_room(&trace->damages, trace->damage_count, sizeof(*trace->damages)))
@@ -24,7 +24,7 @@ static void append(struct ptl_trace *trace, struct ptl_damage *damage)
 /*
  * Reserves memory for an entry. After a failure, opening or relogging the trace fails at the end (format_damage_check).
  */
-static bool has_room(struct ptl_trace *trace, size_t size)
+static bool has_damage_room(struct ptl_trace *trace, size_t size)
 {
 	bool room;
 
@@ -38,7 +38,7 @@ static bool has_room(struct ptl_trace *trace, size_t size)
 
 int format_damage_check(struct ptl_trace *trace)
 {
-	/* Fails as the reservation in has_room failed. */
+	/* Fails as the reservation in has_damage_room failed. */
 	return trace->too_damaged ? common_memory_budget_take(&trace->damage_account, SIZE_MAX / 2, "pieces of damage",
 							      trace->damage_count + 1)
 				  : 0;
@@ -56,7 +56,7 @@ void format_damage_add(struct ptl_trace *trace, uint64_t offset, uint64_t size, 
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	length = strlen(text) + 1;
-	if (!has_room(trace, sizeof(*damage) + length))
+	if (!has_damage_room(trace, sizeof(*damage) + length))
 		return;
 	damage = malloc(sizeof(*damage) + length);
 	if (!damage)
@@ -64,7 +64,7 @@ void format_damage_add(struct ptl_trace *trace, uint64_t offset, uint64_t size, 
 	memcpy(damage + 1, text, length);
 	*damage = (struct ptl_damage){offset, size, status, stream, (const char *)(damage + 1)};
 	pthread_mutex_lock(&trace->damage_lock);
-	append(trace, damage);
+	append_damage(trace, damage);
 	pthread_mutex_unlock(&trace->damage_lock);
 }
 

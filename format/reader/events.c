@@ -182,7 +182,7 @@ static int open_buffer(struct format_merge *merge, struct source *source)
 }
 
 /* Restores the heap after its top source has advanced; removes the source if it has ended. */
-static void settle(struct format_merge *merge, bool more)
+static void settle_heap(struct format_merge *merge, bool more)
 {
 	if (!more) {
 		free_source(merge, merge->heap[0].source);
@@ -207,7 +207,7 @@ static const struct node *second(const struct format_merge *merge)
 }
 
 /* Passes events of the top source as long as it precedes all other sources. */
-static int give(struct format_merge *merge, struct ptl_event *event)
+static int give_top_events(struct format_merge *merge, struct ptl_event *event)
 {
 	struct node *top = &merge->heap[0];
 	struct source *source = top->source;
@@ -228,18 +228,18 @@ static int give(struct format_merge *merge, struct ptl_event *event)
 		if (!has_more(source)) {
 			source->is_open = false;
 			source->at++;
-			settle(merge, next_buffer(merge, source, &top->time));
+			settle_heap(merge, next_buffer(merge, source, &top->time));
 			return 0;
 		}
 		status = next_time(merge, source, &top->time);
 		if (status)
 			return status;
 	} while (top->time <= merge->until && (!other || before(top, other)));
-	settle(merge, true);
+	settle_heap(merge, true);
 	return 0;
 }
 
-static int run(struct format_merge *merge)
+static int run_merge(struct format_merge *merge)
 {
 	struct ptl_event event = {0};
 	int status = 0;
@@ -248,15 +248,15 @@ static int run(struct format_merge *merge)
 		struct source *source = merge->heap[0].source;
 
 		if (source->is_open) {
-			status = give(merge, &event);
+			status = give_top_events(merge, &event);
 			continue;
 		}
 		status = open_buffer(merge, source);
 		if (status == 1) {
-			settle(merge, next_buffer(merge, source, &merge->heap[0].time));
+			settle_heap(merge, next_buffer(merge, source, &merge->heap[0].time));
 			status = 0;
 		} else if (!status) {
-			settle(merge, true);
+			settle_heap(merge, true);
 		}
 	}
 	return status;
@@ -284,7 +284,7 @@ static void add_sources(struct format_merge *merge, size_t input)
 	}
 }
 
-static int start(struct format_merge *merge)
+static int start_merge(struct format_merge *merge)
 {
 	size_t streams = 0;
 
@@ -305,7 +305,7 @@ static int start(struct format_merge *merge)
 	return 0;
 }
 
-static void stop(struct format_merge *merge)
+static void stop_merge(struct format_merge *merge)
 {
 	for (size_t i = 0; i < merge->source_count; i++)
 		free_source(merge, &merge->sources[i]);
@@ -326,10 +326,10 @@ int format_merge_events(const struct format_merge_input *inputs, size_t count, c
 
 	if (filter)
 		merge.filter = *filter;
-	status = start(&merge);
+	status = start_merge(&merge);
 	if (!status)
-		status = run(&merge);
-	stop(&merge);
+		status = run_merge(&merge);
+	stop_merge(&merge);
 	return status;
 }
 
@@ -347,7 +347,7 @@ int format_merge_new(const struct format_merge_input *input, const struct ptl_ev
 	*made = (struct format_merge){.inputs = input, .input_count = 1, .event = event, .context = context};
 	if (filter)
 		made->filter = *filter;
-	status = start(made);
+	status = start_merge(made);
 	if (status)
 		format_merge_free(made);
 	else
@@ -359,7 +359,7 @@ void format_merge_free(struct format_merge *merge)
 {
 	if (!merge)
 		return;
-	stop(merge);
+	stop_merge(merge);
 	free(merge);
 }
 
@@ -404,7 +404,7 @@ int format_merge_resume(struct format_merge *merge)
 	merge->sources = NULL;
 	merge->heap = NULL;
 	merge->source_count = merge->count = 0;
-	status = start(merge);
+	status = start_merge(merge);
 	if (status) {
 		free(merge->sources);
 		free(merge->heap);
@@ -421,7 +421,7 @@ int format_merge_resume(struct format_merge *merge)
 int format_merge_run(struct format_merge *merge, uint64_t until)
 {
 	merge->until = until;
-	return run(merge);
+	return run_merge(merge);
 }
 
 /* ---- one trace ------------------------------------------------------------------------------------------------------- */

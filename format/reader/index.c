@@ -73,8 +73,8 @@ static int load_piece(struct ptl_trace *trace, uint64_t *offset, uint64_t sequen
  * Compares header and side area, of `size` bytes, in the index with those of the buffer in the file. Adds a difference
  * to the damage list.
  */
-static int compare(struct ptl_trace *trace, const struct format_buffer_header *header, uint64_t offset,
-		   const uint8_t *data, size_t size)
+static int compare_entry(struct ptl_trace *trace, const struct format_buffer_header *header, uint64_t offset,
+			 const uint8_t *data, size_t size)
 {
 	uint8_t *there = malloc(size);
 	int status = there ? common_read_at(trace->fd, there, size, offset) : common_fail_memory("a side area", size);
@@ -108,7 +108,8 @@ static int buffer_item(struct ptl_trace *trace, struct common_cursor *item, uint
 		format_damage_add(trace, *end, distance, PTL_CORRUPT, PTL_NO_ID, "bytes that belong to no buffer");
 	*end = offset + format_buffer_header_extent(&header);
 	if (purpose == COMPARE)
-		return compare(trace, &header, offset, data, FORMAT_BUFFER_HEADER_SIZE + (size_t)header.side_size);
+		return compare_entry(trace, &header, offset, data,
+				     FORMAT_BUFFER_HEADER_SIZE + (size_t)header.side_size);
 	return purpose == REGISTER ? format_register(trace, &header, offset, side) : 0;
 }
 

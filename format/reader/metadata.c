@@ -207,7 +207,7 @@ static int (*const takers[])(struct ptl_trace *trace, struct common_cursor body)
 	[FORMAT_RECORD_ATTACHMENT] = take_attachment, [FORMAT_RECORD_RECORDING] = take_recording,
 };
 
-static bool is_known(uint64_t type)
+static bool is_known_type(uint64_t type)
 {
 	return type < sizeof(takers) / sizeof(takers[0]) && takers[type];
 }
@@ -262,7 +262,7 @@ static int take_records(struct ptl_trace *trace, const struct format_entry *entr
 		record.type = common_read_varint(&in);
 		record.size = common_read_varint(&in);
 		record.data = common_read_bytes(&in, record.size);
-		record.known = is_known(record.type);
+		record.known = is_known_type(record.type);
 		if (!record.data) {
 			format_damage_add(trace, entry->buffer.offset, 0, PTL_CORRUPT, entry->buffer.stream.id,
 					  "a metadata record does not fit");

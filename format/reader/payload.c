@@ -84,7 +84,8 @@ static int read_stored(struct ptl_trace *trace, const struct format_entry *entry
 	return 0;
 }
 
-static int load(struct ptl_trace *trace, struct format_loader *loader, const struct format_entry *entry, uint8_t *out)
+static int load_payload(struct ptl_trace *trace, struct format_loader *loader, const struct format_entry *entry,
+			uint8_t *out)
 {
 	const struct ptl_buffer *buffer = &entry->buffer;
 	uint8_t *stored;
@@ -110,7 +111,7 @@ int format_payload_load(struct ptl_trace *trace, const struct format_entry *entr
 
 	if (!loader)
 		return common_fail_memory("decompression", sizeof(*loader));
-	status = load(trace, loader, entry, out);
+	status = load_payload(trace, loader, entry, out);
 	give_loader(trace, loader);
 	return status;
 }
@@ -350,7 +351,7 @@ static struct format_cached *wait_for(struct format_cache *cache, size_t entry)
 }
 
 /* Loads the buffer. The caller holds the lock, which is released during the loading. */
-static int fill(struct ptl_trace *trace, struct format_cached *cached)
+static int fill_cached(struct ptl_trace *trace, struct format_cached *cached)
 {
 	struct format_cache *cache = &trace->cache;
 	int status;
@@ -385,7 +386,7 @@ int ptl_buffer_acquire(struct ptl_trace *trace, size_t i, const uint8_t **data, 
 	cached = wait_for(cache, i);
 	if (!cached) {
 		cached = add_cached(cache, i, raw_size);
-		status = cached ? fill(trace, cached) : common_fail_memory("a buffer", raw_size);
+		status = cached ? fill_cached(trace, cached) : common_fail_memory("a buffer", raw_size);
 	}
 	if (!status) {
 		*data = cached->data;
@@ -395,7 +396,7 @@ int ptl_buffer_acquire(struct ptl_trace *trace, size_t i, const uint8_t **data, 
 	return status;
 }
 
-static void release(struct format_cache *cache, size_t i, bool start, bool end)
+static void release_cached(struct format_cache *cache, size_t i, bool start, bool end)
 {
 	const uint64_t *known;
 
@@ -417,12 +418,12 @@ static void release(struct format_cache *cache, size_t i, bool start, bool end)
 
 void ptl_buffer_release(struct ptl_trace *trace, size_t i)
 {
-	release(&trace->cache, i, false, false);
+	release_cached(&trace->cache, i, false, false);
 }
 
 void format_buffer_release_read(struct ptl_trace *trace, size_t i, bool start, bool end)
 {
-	release(&trace->cache, i, start, end);
+	release_cached(&trace->cache, i, start, end);
 }
 
 void format_trace_limit_cache(struct ptl_trace *trace, size_t bytes)

@@ -169,7 +169,7 @@ void format_trace_free(struct ptl_trace *trace)
 	free(trace);
 }
 
-static int open_source(int fd, const char *name, const struct ptl_open_options *options, struct ptl_trace **trace)
+static int open_input(int fd, const char *name, const struct ptl_open_options *options, struct ptl_trace **trace)
 {
 	struct ptl_trace *result = format_trace_new(fd, name, options);
 	int status;
@@ -197,7 +197,7 @@ int ptl_open_fd(int fd, const char *name, const struct ptl_open_options *options
 	const int status = common_structure_take_optional("ptl_open_options", options, &taken, sizeof(taken));
 
 	*trace = NULL;
-	return status ? status : open_source(fd, name, &taken, trace);
+	return status ? status : open_input(fd, name, &taken, trace);
 }
 
 int ptl_open(const char *path, const struct ptl_open_options *options, struct ptl_trace **trace)

@@ -21,7 +21,7 @@
 #define PAUSE (25 * MILLISECOND)
 #define READ_SIZE (256u << 10)
 
-static uint64_t now(void)
+static uint64_t realtime_now(void)
 {
 	struct timespec time;
 
@@ -128,7 +128,7 @@ static int take_buffers(struct ptl_trace *trace)
 }
 
 /* Reads new data. *more: data was added, or the trace has just ended. */
-static int grow(struct ptl_trace *trace, bool *more)
+static int read_growth(struct ptl_trace *trace, bool *more)
 {
 	struct format_growth *growth = trace->growth;
 	const uint64_t size = trace->size;
@@ -178,7 +178,7 @@ static uint64_t own_delay(const struct format_growth *growth)
 static void move_horizon(struct ptl_trace *trace)
 {
 	struct format_growth *growth = trace->growth;
-	const uint64_t delay = own_delay(growth) + growth->more_delay, at = now();
+	const uint64_t delay = own_delay(growth) + growth->more_delay, at = realtime_now();
 
 	for (; growth->timed < trace->entry_count; growth->timed++) {
 		const struct ptl_buffer *buffer = &trace->entries[growth->timed].buffer;
@@ -225,7 +225,7 @@ static int call_idle(struct ptl_trace *trace, const struct ptl_realtime_options 
 
 int ptl_realtime_wait(struct ptl_trace *trace, uint64_t timeout, bool *more)
 {
-	const uint64_t start = now();
+	const uint64_t start = realtime_now();
 	uint64_t passed = 0;
 	int status = 0;
 
@@ -234,14 +234,14 @@ int ptl_realtime_wait(struct ptl_trace *trace, uint64_t timeout, bool *more)
 	for (;;) {
 		const struct ptl_realtime_options *options = &trace->growth->options;
 
-		status = grow(trace, more);
+		status = read_growth(trace, more);
 		move_horizon(trace);
 		if (!status && options->idle)
 			status = call_idle(trace, options);
 		if (status || *more || trace->growth->over || passed >= timeout)
 			return status;
 		rest(trace->growth, timeout - passed < PAUSE ? timeout - passed : PAUSE);
-		passed = now() - start;
+		passed = realtime_now() - start;
 	}
 }
 
@@ -270,7 +270,7 @@ void format_realtime_delay(struct ptl_trace *trace, uint64_t delay)
 uint64_t format_realtime_ahead(const struct ptl_trace *trace)
 {
 	const struct format_growth *growth = trace->growth;
-	const uint64_t at = now();
+	const uint64_t at = realtime_now();
 
 	if (growth->over)
 		return UINT64_MAX;
@@ -331,7 +331,7 @@ static int wait_for_beginning(struct ptl_trace *trace)
 	return status;
 }
 
-static int begin(struct ptl_trace *trace, const struct ptl_realtime_options *options)
+static int begin_realtime(struct ptl_trace *trace, const struct ptl_realtime_options *options)
 {
 	int status;
 
@@ -360,7 +360,7 @@ int ptl_open_realtime_fd(int fd, const char *name, const struct ptl_realtime_opt
 	result = format_trace_new(fd, name, &open);
 	if (!result)
 		return common_fail_memory("a trace", sizeof(*result));
-	status = begin(result, &taken);
+	status = begin_realtime(result, &taken);
 	if (!status) {
 		*trace = result;
 		return 0;
@@ -398,7 +398,7 @@ struct realtime {
 	struct format_merge *merge;
 };
 
-static int give(void *context, const struct format_merge_place *place, const struct ptl_event *event)
+static int give_event(void *context, const struct format_merge_place *place, const struct ptl_event *event)
 {
 	const struct realtime *realtime = context;
 
@@ -407,7 +407,7 @@ static int give(void *context, const struct format_merge_place *place, const str
 }
 
 /* Passes events until the trace is over. */
-static int follow(struct realtime *realtime)
+static int follow_trace(struct realtime *realtime)
 {
 	struct ptl_trace *trace = realtime->trace;
 	bool more;
@@ -438,9 +438,9 @@ int format_realtime_process(struct ptl_trace *trace, const struct ptl_event_filt
 	if (callbacks->begin)
 		status = callbacks->begin(context, trace);
 	if (!status)
-		status = format_merge_new(&input, filter, give, &realtime, &realtime.merge);
+		status = format_merge_new(&input, filter, give_event, &realtime, &realtime.merge);
 	if (!status)
-		status = follow(&realtime);
+		status = follow_trace(&realtime);
 	format_merge_free(realtime.merge);
 	if (!status && callbacks->end)
 		status = callbacks->end(context, trace);

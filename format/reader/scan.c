@@ -41,7 +41,7 @@ static const uint8_t *find_in(const struct window *window, uint64_t offset, size
  * Returns at least `need` bytes at offset, and their number in *got. NULL if the file ends before or cannot be read.
  * Reads into `window` if neither window contains the bytes.
  */
-static const uint8_t *look(struct scan *scan, struct window *window, uint64_t offset, size_t need, size_t *got)
+static const uint8_t *read_window(struct scan *scan, struct window *window, uint64_t offset, size_t need, size_t *got)
 {
 	const uint64_t left = offset < scan->trace->size ? scan->trace->size - offset : 0;
 	const size_t size = left < window->room ? (size_t)left : window->room;
@@ -66,7 +66,7 @@ static const uint8_t *look(struct scan *scan, struct window *window, uint64_t of
 static bool header_at(struct scan *scan, uint64_t offset, struct format_buffer_header *header)
 {
 	size_t got;
-	const uint8_t *data = look(scan, &scan->jump, offset, FORMAT_BUFFER_HEADER_SIZE, &got);
+	const uint8_t *data = read_window(scan, &scan->jump, offset, FORMAT_BUFFER_HEADER_SIZE, &got);
 
 	return data && format_buffer_header_decode(data, header) && header->file_id == scan->trace->file_id;
 }
@@ -80,7 +80,7 @@ static uint64_t next_at(struct scan *scan, uint64_t offset)
 	size_t got;
 
 	while (offset < limit) {
-		const uint8_t *data = look(scan, &scan->wide, offset, FORMAT_BUFFER_HEADER_SIZE, &got);
+		const uint8_t *data = read_window(scan, &scan->wide, offset, FORMAT_BUFFER_HEADER_SIZE, &got);
 		const uint8_t *found;
 
 		if (!data)
@@ -95,7 +95,7 @@ static uint64_t next_at(struct scan *scan, uint64_t offset)
 			break;
 		/* Reads more if the window ends within the header. */
 		if (got - (size_t)(found - data) < FORMAT_BUFFER_HEADER_SIZE)
-			found = look(scan, &scan->wide, offset, FORMAT_BUFFER_HEADER_SIZE, &got);
+			found = read_window(scan, &scan->wide, offset, FORMAT_BUFFER_HEADER_SIZE, &got);
 		if (found && format_buffer_header_decode(found, &header) && header.file_id == scan->trace->file_id)
 			return offset;
 		offset++;
@@ -146,7 +146,7 @@ static uint64_t doubtful(struct scan *scan, uint64_t at, const struct format_buf
 	return next;
 }
 
-static uint64_t step(struct scan *scan, uint64_t at, int *status)
+static uint64_t scan_step(struct scan *scan, uint64_t at, int *status)
 {
 	struct format_buffer_header header, following;
 	uint64_t end;
@@ -166,13 +166,13 @@ static uint64_t step(struct scan *scan, uint64_t at, int *status)
 	return doubtful(scan, at, &header, status);
 }
 
-static int run(struct scan *scan, uint64_t at)
+static int scan_buffers(struct scan *scan, uint64_t at)
 {
 	struct ptl_trace *trace = scan->trace;
 	int status = 0;
 
 	while (!status && !scan->status && at < trace->size && at != scan->trailer)
-		at = step(scan, at, &status);
+		at = scan_step(scan, at, &status);
 	if (status || scan->status)
 		return status ? status : scan->status;
 	if (!trace->complete)
@@ -185,13 +185,13 @@ static bool trailer_at(struct scan *scan, uint64_t offset)
 {
 	struct format_trailer trailer;
 	size_t got;
-	const uint8_t *data = look(scan, &scan->jump, offset, FORMAT_TRAILER_SIZE, &got);
+	const uint8_t *data = read_window(scan, &scan->jump, offset, FORMAT_TRAILER_SIZE, &got);
 
 	return data && format_trailer_decode(data, &trailer) && trailer.file_id == scan->trace->file_id;
 }
 
 /* Skips bytes that certainly belong to no buffer. False: more data is needed first. */
-static bool skip(struct scan *scan, uint64_t *at)
+static bool skip_foreign_bytes(struct scan *scan, uint64_t *at)
 {
 	uint64_t next;
 
@@ -226,13 +226,13 @@ static int run_grown(struct scan *scan, uint64_t *at)
 			scan->trace->complete = true;
 			break;
 		}
-		if (!skip(scan, at))
+		if (!skip_foreign_bytes(scan, at))
 			break;
 	}
 	return status ? status : scan->status;
 }
 
-static int prepare(struct scan *scan, struct ptl_trace *trace)
+static int prepare_scan(struct scan *scan, struct ptl_trace *trace)
 {
 	*scan = (struct scan){.trace = trace, .trailer = UINT64_MAX};
 	if (trace->complete)
@@ -243,7 +243,7 @@ static int prepare(struct scan *scan, struct ptl_trace *trace)
 	return scan->wide.data && scan->jump.data && scan->side ? 0 : common_fail_memory("scanning", WIDE_SIZE);
 }
 
-static void release(struct scan *scan)
+static void release_scan(struct scan *scan)
 {
 	free(scan->wide.data);
 	free(scan->jump.data);
@@ -253,21 +253,21 @@ static void release(struct scan *scan)
 int format_scan(struct ptl_trace *trace, uint64_t from)
 {
 	struct scan scan;
-	int status = prepare(&scan, trace);
+	int status = prepare_scan(&scan, trace);
 
 	if (!status)
-		status = run(&scan, from);
-	release(&scan);
+		status = scan_buffers(&scan, from);
+	release_scan(&scan);
 	return status;
 }
 
 int format_scan_grown(struct ptl_trace *trace, uint64_t *at)
 {
 	struct scan scan;
-	int status = prepare(&scan, trace);
+	int status = prepare_scan(&scan, trace);
 
 	if (!status)
 		status = run_grown(&scan, at);
-	release(&scan);
+	release_scan(&scan);
 	return status;
 }

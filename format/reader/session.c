@@ -17,21 +17,21 @@ struct session {
 	void *context; /* context of the callbacks */
 };
 
-static int begin(void *context, struct ptl_trace *trace)
+static int begin_file(void *context, struct ptl_trace *trace)
 {
 	const struct session *session = context;
 
 	return session->callbacks->begin ? session->callbacks->begin(session->context, trace) : 0;
 }
 
-static int end(void *context, struct ptl_trace *trace)
+static int end_file(void *context, struct ptl_trace *trace)
 {
 	const struct session *session = context;
 
 	return session->callbacks->end ? session->callbacks->end(session->context, trace) : 0;
 }
 
-static int event(void *context, struct ptl_trace *trace, const struct ptl_event *given)
+static int file_event(void *context, struct ptl_trace *trace, const struct ptl_event *given)
 {
 	struct session *session = context;
 	const int repeated = format_session_files_repeat(&session->files, given);
@@ -55,7 +55,7 @@ static int wait_for_session(void *context, const char *name, uint64_t waited)
 static int process_file(struct session *session, int fd, const char *path)
 {
 	static const struct ptl_callbacks callbacks = {
-		.size = sizeof(callbacks), .begin = begin, .event = event, .end = end};
+		.size = sizeof(callbacks), .begin = begin_file, .event = file_event, .end = end_file};
 	struct ptl_trace *trace;
 	int status = ptl_open_realtime_fd(fd, path, session->options, &trace);
 

@@ -63,7 +63,7 @@ static void ask_for_rest(struct format_session_files *files, int folder, const c
 	common_write_bytes(&request, "rest", sizeof("rest"));
 	if (common_session_request(folder, name, &wait, &request, &files->connection))
 		files->connection = -1;
-	files->asked = true;
+	files->question_sent = true;
 }
 
 static int ask_for_next(struct format_session_files *files, int folder, const char *name, struct next *next)
@@ -136,7 +136,8 @@ static int end_session(struct format_session_files *files, int failure)
 /* Checks without waiting whether the session has stated its end. */
 static int look_at_rest(struct format_session_files *files)
 {
-	return files->asked && !files->over && files->connection >= 0 && common_session_is_answered(files->connection)
+	return files->question_sent && !files->over && files->connection >= 0 &&
+			       common_session_is_answered(files->connection)
 		       ? await_rest(files)
 		       : 0;
 }
@@ -278,7 +279,7 @@ static int ask_session(struct format_session_files *files, int folder, const cha
 	const bool first = !files->number;
 	int status;
 
-	if (!files->asked)
+	if (!files->question_sent)
 		ask_for_rest(files, folder, name);
 	if (files->wait_result)
 		return files->wait_result;
@@ -326,7 +327,7 @@ static int find_next(struct format_session_files *files, int *fd, char **path)
 }
 
 /* Remembers the path and the descriptor, to find the remaining files if the session is killed. */
-static int remember(struct format_session_files *files, int fd, const char *path)
+static int remember_file(struct format_session_files *files, int fd, const char *path)
 {
 	if (files->path && files->fd >= 0)
 		close(files->fd);
@@ -377,7 +378,7 @@ int format_session_files_next(struct format_session_files *files, int *fd, char 
 		files->number--;
 		files->files--;
 	}
-	status = remember(files, *fd, *path);
+	status = remember_file(files, *fd, *path);
 	if (!status)
 		return 0;
 	close(*fd);
@@ -401,7 +402,7 @@ void format_session_files_free(struct format_session_files *files)
 {
 	common_hash_map_free(&files->before);
 	common_hash_map_free(&files->seen);
-	if (files->asked && files->connection >= 0)
+	if (files->question_sent && files->connection >= 0)
 		close(files->connection);
 	common_session_answer_free(&files->rest);
 	format_session_killed_free(&files->left);

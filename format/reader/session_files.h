@@ -22,7 +22,7 @@ struct format_session_files {
 	char doubt[400];
 	bool killed; /* the session was killed; its remaining files are searched */
 	/* Question which files are left at the session's end, and its answer. */
-	bool asked, over;
+	bool question_sent, over;
 	int connection; /* -1: the session does not answer the question, or has answered */
 	struct common_session_answer rest;
 	struct format_session_killed left; /* files left by a killed session */

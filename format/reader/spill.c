@@ -45,7 +45,7 @@ static int take_part(struct format_spill *spill, struct format_spilled *spilled,
 }
 
 /* Writes the packed events and empties `out`. */
-static int flush(const struct format_spill *spill, struct format_spilled *spilled, struct ptl_bytes *out)
+static int flush_spill(const struct format_spill *spill, struct format_spilled *spilled, struct ptl_bytes *out)
 {
 	const int status = out->failed ? common_fail_memory("events", PIECE)
 				       : common_write_temporary(spill->fd, out->data, out->size,
@@ -73,10 +73,10 @@ int format_spill(struct format_spill *spill, struct format_spilled *spilled, str
 			format_event_pack(&event, data + 8);
 		}
 		if (!data || out.size >= PIECE)
-			status = flush(spill, spilled, &out);
+			status = flush_spill(spill, spilled, &out);
 	}
 	if (!status && out.size)
-		status = flush(spill, spilled, &out);
+		status = flush_spill(spill, spilled, &out);
 	common_bytes_free(&out);
 	return status;
 }
@@ -96,7 +96,7 @@ static size_t window_size(const struct format_spill *spill)
 }
 
 /* Reads at least `needed` bytes into the window. */
-static int load(const struct format_spill *spill, struct format_spilled *spilled, size_t needed)
+static int load_spilled(const struct format_spill *spill, struct format_spilled *spilled, size_t needed)
 {
 	size_t n = spilled->filled - spilled->from;
 	int status;
@@ -124,10 +124,10 @@ static int load(const struct format_spill *spill, struct format_spilled *spilled
 int format_spilled_time(struct format_spill *spill, struct format_spilled *spilled, uint64_t *time)
 {
 	struct ptl_event event;
-	int status = load(spill, spilled, 8);
+	int status = load_spilled(spill, spilled, 8);
 
 	if (!status)
-		status = load(spill, spilled, 8 + common_load64(spilled->window + spilled->from));
+		status = load_spilled(spill, spilled, 8 + common_load64(spilled->window + spilled->from));
 	if (status)
 		return status;
 	memcpy(&event, spilled->window + spilled->from + 8, sizeof(event));

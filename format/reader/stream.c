@@ -9,7 +9,7 @@
 #include "format/reader/reader_internal.h"
 #include "common/vector.h"
 
-static struct format_reader_stream *find(struct ptl_trace *trace, uint32_t id)
+static struct format_reader_stream *find_stream(struct ptl_trace *trace, uint32_t id)
 {
 	const uint64_t *known = common_hash_map_get(&trace->stream_map, id);
 
@@ -55,7 +55,7 @@ static uint64_t hole_at(const struct ptl_trace *trace, const struct format_reade
 int ptl_stream_read(struct ptl_trace *trace, uint32_t id, uint64_t offset, void *data, size_t size, size_t *read,
 		    uint64_t *hole)
 {
-	const struct format_reader_stream *stream = find(trace, id);
+	const struct format_reader_stream *stream = find_stream(trace, id);
 	uint8_t *out = data;
 	size_t i;
 
@@ -95,7 +95,7 @@ int ptl_stream_read(struct ptl_trace *trace, uint32_t id, uint64_t offset, void 
 
 void ptl_stream_read_ahead(struct ptl_trace *trace, uint32_t id, uint64_t offset, uint64_t end, size_t n)
 {
-	const struct format_reader_stream *stream = find(trace, id);
+	const struct format_reader_stream *stream = find_stream(trace, id);
 	const size_t first = stream ? first_behind(trace, stream, offset) : 0;
 	const uint8_t *data;
 	size_t size, entry;
@@ -202,7 +202,7 @@ static int search_stream(struct ptl_trace *trace, struct format_reader_stream *s
 
 int ptl_psb_index(struct ptl_trace *trace, uint32_t id, const struct ptl_psb **psbs, size_t *count)
 {
-	struct format_reader_stream *stream = find(trace, id);
+	struct format_reader_stream *stream = find_stream(trace, id);
 	int status = 0;
 
 	if (!stream || stream->stream.kind != PTL_KIND_PT)

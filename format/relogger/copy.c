@@ -144,7 +144,7 @@ static int copy_ranges(struct ptl_relogger *relogger, struct ptl_relogger_input 
 }
 
 /* Returns the status of copying a buffer, where damage is no reason to end. */
-static int go_on(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t entry, int status)
+static int status_after_copy(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t entry, int status)
 {
 	if (status && !format_is_damage(status))
 		return status;
@@ -156,7 +156,7 @@ int format_relogger_copy_buffer(struct ptl_relogger *relogger, struct ptl_relogg
 				size_t entry,
 				int (*look)(void *context, uint64_t offset, const uint8_t *data, size_t size))
 {
-	return go_on(relogger, input, entry, copy_whole(relogger, input, stream, entry, false, look));
+	return status_after_copy(relogger, input, entry, copy_whole(relogger, input, stream, entry, false, look));
 }
 
 int format_relogger_copy_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
@@ -170,8 +170,8 @@ int format_relogger_copy_stream(struct ptl_relogger *relogger, struct ptl_relogg
 	for (size_t i = 0; i < count; i++) {
 		const size_t entry = entries[i];
 		const int status = all ? format_relogger_copy_buffer(relogger, input, stream, entry, NULL)
-				       : go_on(relogger, input, entry,
-					       copy_ranges(relogger, input, stream, entry, plan, &end));
+				       : status_after_copy(relogger, input, entry,
+							   copy_ranges(relogger, input, stream, entry, plan, &end));
 
 		if (status)
 			return status;
@@ -268,7 +268,7 @@ static int find_better(struct ptl_relogger_input *input, size_t blob, bool *keep
 	return 0;
 }
 
-static int is_wanted(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t blob, bool *keep)
+static int is_wanted_blob(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t blob, bool *keep)
 {
 	const struct ptl_blob_info *info = ptl_blob_at(input->trace, blob);
 	int status = 0;
@@ -297,7 +297,7 @@ static int decide(struct ptl_relogger *relogger, struct ptl_relogger_input *inpu
 	for (size_t i = 0; i < ptl_blob_count(trace); i++) {
 		struct format_blob_piece piece;
 		bool keep;
-		const int status = is_wanted(relogger, input, i, &keep);
+		const int status = is_wanted_blob(relogger, input, i, &keep);
 
 		if (status)
 			return status;

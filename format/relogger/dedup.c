@@ -195,7 +195,7 @@ static int hash_event(struct ptl_bytes *out, uint32_t stream, const struct ptl_e
 	return 0;
 }
 
-static int hold(struct ptl_relogger *relogger, const struct format_held *held, const struct ptl_event *event)
+static int hold_event(struct ptl_relogger *relogger, const struct format_held *held, const struct ptl_event *event)
 {
 	struct format_dedup *dedup = &relogger->dedup;
 	uint8_t *data = malloc(format_event_pack_size(event));
@@ -245,8 +245,8 @@ int format_dedup_flush(struct ptl_relogger *relogger)
 }
 
 /* Handles an event at a time at which several inputs have events. */
-static int compare(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
-		   struct format_relogger_stream *target, const struct ptl_event *event)
+static int compare_event(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+			 struct format_relogger_stream *target, const struct ptl_event *event)
 {
 	struct format_dedup *dedup = &relogger->dedup;
 	struct format_held held = {.input = input, .stream = target};
@@ -256,7 +256,7 @@ static int compare(struct ptl_relogger *relogger, struct ptl_relogger_input *inp
 	if (!status)
 		status = count_one(&dedup->counts, &held.key, input->number, &held.number);
 	if (!status && has_to_wait(input, event->time)) {
-		status = hold(relogger, &held, event);
+		status = hold_event(relogger, &held, event);
 		return status ? status : FORMAT_DEDUP_DROP;
 	}
 	if (!status)
@@ -286,7 +286,7 @@ int format_dedup_event(struct ptl_relogger *relogger, struct ptl_relogger_input 
 	if (!dedup->overlap)
 		return FORMAT_DEDUP_PASS;
 	dedup->time = event->time;
-	return compare(relogger, input, target, event);
+	return compare_event(relogger, input, target, event);
 }
 
 void format_dedup_free(struct format_dedup *dedup)

@@ -11,7 +11,7 @@
  * Copies bytes into the event's memory; `data` may be in the preceding copy, so two buffers alternate. NULL without
  * memory.
  */
-static uint8_t *keep(struct format_event_memory *memory, const void *data, size_t size)
+static uint8_t *keep_bytes(struct format_event_memory *memory, const void *data, size_t size)
 {
 	struct ptl_bytes *bytes = &memory->bytes[memory->turn ^ 1];
 
@@ -122,7 +122,7 @@ int ptl_event_set_payload(struct ptl_trace_event *event, const void *data, size_
 
 	if (size > PTL_PAYLOAD_MAX)
 		return common_fail(PTL_MISUSE, "a payload of %zu bytes passes the bound of %u", size, PTL_PAYLOAD_MAX);
-	kept = keep(&event->payload, data, size);
+	kept = keep_bytes(&event->payload, data, size);
 	if (!kept)
 		return common_fail_memory("a payload", size);
 	event->record.payload = kept;

@@ -97,7 +97,7 @@ int format_relogger_take_event(void *context, const struct format_merge_place *p
 }
 
 /* Merges the events of some inputs in order of time. */
-static int merge(struct ptl_relogger *relogger, size_t first, size_t count)
+static int merge_inputs(struct ptl_relogger *relogger, size_t first, size_t count)
 {
 	struct format_merge_input *inputs = calloc(count, sizeof(*inputs));
 	int status;
@@ -146,9 +146,9 @@ int format_relogger_pass_events(struct ptl_relogger *relogger)
 	int status = 0;
 
 	if (format_relogger_looks_at_events(relogger) || relogger->dedup.any)
-		return merge(relogger, 0, relogger->input_count);
+		return merge_inputs(relogger, 0, relogger->input_count);
 	for (size_t i = 0; !status && i < relogger->input_count; i++)
-		status = relogger->inputs[i]->changed ? merge(relogger, i, 1)
+		status = relogger->inputs[i]->changed ? merge_inputs(relogger, i, 1)
 						      : copy_input(relogger, relogger->inputs[i]);
 	return status;
 }

@@ -62,7 +62,7 @@ static size_t size_of(const struct ptl_field *field)
 	return field->array ? 0 : field->type == PTL_TYPE_BYTES ? field->length : size;
 }
 
-static bool is_of(const struct ptl_schema *schema, const struct ptl_descriptor *descriptor)
+static bool is_schema_of(const struct ptl_schema *schema, const struct ptl_descriptor *descriptor)
 {
 	return schema->opcode == descriptor->opcode && schema->version == descriptor->version &&
 	       schema->id == descriptor->id &&
@@ -85,10 +85,10 @@ static const struct ptl_schema *find_schema(struct ptl_relogger_input *input, co
 	size_t count;
 	const struct ptl_schema *const *schemas = ptl_kernel_schemas(&count);
 
-	if (input->schema && is_of(input->schema, descriptor))
+	if (input->schema && is_schema_of(input->schema, descriptor))
 		return input->schema;
 	for (size_t i = 0; i < count; i++)
-		if (is_of(schemas[i], descriptor))
+		if (is_schema_of(schemas[i], descriptor))
 			return input->schema = schemas[i];
 	return find_etw(input, descriptor);
 }

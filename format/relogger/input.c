@@ -126,7 +126,7 @@ int ptl_relogger_add_fd(struct ptl_relogger *relogger, int fd, const char *name,
 
 /* ---- a trace that is being written ----------------------------------------------------------------------------------- */
 
-static int idle(void *context, struct ptl_trace *trace)
+static int input_idle(void *context, struct ptl_trace *trace)
 {
 	struct ptl_relogger_input *input = context;
 	struct ptl_relogger *relogger = input->relogger;
@@ -149,7 +149,7 @@ static int open_live(struct ptl_relogger_input *input, int fd)
 	const struct ptl_realtime_options realtime = {
 		.size = sizeof(realtime),
 		.open = &open,
-		.idle = idle,
+		.idle = input_idle,
 		.context = input,
 	};
 	struct ptl_trace *trace;

@@ -42,7 +42,7 @@ static int plan_stream(struct ptl_relogger *relogger, struct ptl_relogger_input 
 	if (!status && plan.ranges && !plan.drop)
 		status = common_fail(PTL_UNSUPPORTED, "parts of a stream that is being written cannot be chosen");
 	input->streams[stream].dropped = plan.drop;
-	input->streams[stream].told = plan.drop;
+	input->streams[stream].decided = plan.drop;
 	return status;
 }
 
@@ -90,13 +90,13 @@ int format_relogger_tell_stream(struct ptl_relogger *relogger, struct ptl_relogg
 	struct format_relogger_stream *target = &input->streams[stream];
 	int status;
 
-	if (target->dropped || (input->live->telling && target->told))
+	if (target->dropped || (input->live->telling && target->decided))
 		return 0;
 	format_relogger_take_origin(input, record);
 	target->declared = record;
 	status = format_relogger_declare_stream(relogger, input, stream);
 	target->declared = NULL; /* addresses of records are not stable, as the array grows */
-	target->told = true;
+	target->decided = true;
 	return status;
 }
 
@@ -108,11 +108,11 @@ static int tell_streams(struct ptl_relogger *relogger, struct ptl_relogger_input
 	for (size_t i = 0; !status && i < input->live->stream_count; i++) {
 		const struct ptl_stream *source = ptl_stream_at(input->trace, i);
 
-		if (input->streams[i].told || !source->buffers ||
+		if (input->streams[i].decided || !source->buffers ||
 		    !(is_bytes(source->kind) || source->kind == PTL_KIND_EVENTS))
 			continue;
 		status = format_relogger_declare_stream(relogger, input, i);
-		input->streams[i].told = true;
+		input->streams[i].decided = true;
 	}
 	return status;
 }

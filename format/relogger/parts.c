@@ -155,7 +155,7 @@ void format_relogger_find_identity(struct ptl_relogger_input *input)
 		memcpy(input->identity, guid.bytes, sizeof(input->identity));
 }
 
-static int look_at(struct ptl_relogger_input *input)
+static int inspect_input(struct ptl_relogger_input *input)
 {
 	input->streams = calloc(ptl_stream_count(input->trace) + 1, sizeof(*input->streams));
 	if (!input->streams)
@@ -204,7 +204,7 @@ int format_relogger_find_parts(struct ptl_relogger *relogger)
 	int status = 0;
 
 	for (size_t i = 0; !status && i < relogger->input_count; i++)
-		status = look_at(relogger->inputs[i]);
+		status = inspect_input(relogger->inputs[i]);
 	if (!status && relogger->input_count > 1)
 		status = format_relogger_join_streams(relogger);
 	for (size_t i = 0; !status && relogger->dedup.any && i < relogger->input_count; i++)
@@ -375,7 +375,7 @@ static int pass_same(struct ptl_relogger *relogger, struct ptl_relogger_input *i
 				    : write_part(relogger, part);
 }
 
-static int collect(struct ptl_relogger *relogger, struct parts *parts)
+static int collect_parts(struct ptl_relogger *relogger, struct parts *parts)
 {
 	size_t count = 0;
 
@@ -406,7 +406,7 @@ int format_relogger_pass_parts(struct ptl_relogger *relogger)
 				status = pass_same(relogger, relogger->inputs[i], &relogger->inputs[i]->parts[j]);
 		return status;
 	}
-	status = collect(relogger, &parts);
+	status = collect_parts(relogger, &parts);
 	if (!status)
 		unite(&parts);
 	for (size_t i = 0; relogger->has_cut && i < parts.count; i++)

@@ -433,7 +433,7 @@ static int pass_all(struct ptl_relogger *relogger)
 	return status ? status : format_relogger_pass_streams(relogger);
 }
 
-static int run(struct ptl_relogger *relogger)
+static int run_relogger(struct ptl_relogger *relogger)
 {
 	const struct format_live *live = relogger->inputs[0]->live;
 	int status = live ? 0 : look_at_inputs(relogger);
@@ -496,7 +496,7 @@ int ptl_relogger_process(struct ptl_relogger *relogger)
 	if (!status)
 		status = open_writer(relogger);
 	if (!status) {
-		status = run(relogger);
+		status = run_relogger(relogger);
 		if (status)
 			ptl_relogger_cancel(relogger);
 		format_relogger_stop_hashes(relogger);

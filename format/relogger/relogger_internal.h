@@ -60,7 +60,7 @@ struct format_relogger_stream {
 	const struct ptl_record *declared;
 	/* For a trace that is being written: */
 	uint32_t source; /* id in the input */
-	bool told;       /* declared in the output, or dropped */
+	bool decided;    /* declared in the output, or dropped */
 	bool dropped;
 	size_t copied; /* number of buffers copied */
 };

@@ -36,7 +36,7 @@ static uint32_t next_priority(struct format_pieces *pieces)
 	return (uint32_t)(z >> 32);
 }
 
-static bool reserve(struct format_pieces *pieces)
+static bool reserve_piece(struct format_pieces *pieces)
 {
 	if (pieces->failed || !COMMON_VECTOR_GROW(pieces->nodes, pieces->capacity, (size_t)pieces->capacity + 1))
 		return false;
@@ -56,7 +56,7 @@ static uint32_t new_node(struct format_pieces *pieces, const struct format_piece
 
 	if (node) {
 		pieces->free = pieces->nodes[node].left;
-	} else if (pieces->count < pieces->capacity || reserve(pieces)) {
+	} else if (pieces->count < pieces->capacity || reserve_piece(pieces)) {
 		node = pieces->count++;
 	} else {
 		pieces->failed = true;
@@ -101,7 +101,7 @@ static uint32_t own(struct format_pieces *pieces, uint32_t node)
  * Merges two trees; all of `left` lies below all of `right`. The recursion is as deep as the trees: O(log n) by the
  * priorities.
  */
-static uint32_t merge(struct format_pieces *pieces, uint32_t left, uint32_t right)
+static uint32_t merge_trees(struct format_pieces *pieces, uint32_t left, uint32_t right)
 {
 	bool left_on_top;
 	uint32_t top, child;
@@ -113,10 +113,10 @@ static uint32_t merge(struct format_pieces *pieces, uint32_t left, uint32_t righ
 	if (!top)
 		return 0;
 	if (left_on_top) {
-		child = merge(pieces, pieces->nodes[top].right, right);
+		child = merge_trees(pieces, pieces->nodes[top].right, right);
 		pieces->nodes[top].right = child;
 	} else {
-		child = merge(pieces, left, pieces->nodes[top].left);
+		child = merge_trees(pieces, left, pieces->nodes[top].left);
 		pieces->nodes[top].left = child;
 	}
 	return top;
@@ -137,11 +137,11 @@ static void split_piece(struct format_pieces *pieces, uint32_t node, uint64_t ke
 		return;
 	pieces->nodes[*below].piece.last = key - 1;
 	pieces->nodes[*below].right = 0;
-	*above = merge(pieces, made, whole.right);
+	*above = merge_trees(pieces, made, whole.right);
 }
 
 /* Splits a tree into the part below `key` and the rest. */
-static void split(struct format_pieces *pieces, uint32_t node, uint64_t key, uint32_t *below, uint32_t *above)
+static void split_tree(struct format_pieces *pieces, uint32_t node, uint64_t key, uint32_t *below, uint32_t *above)
 {
 	const struct format_piece *piece;
 	uint32_t top, part = 0;
@@ -158,11 +158,11 @@ static void split(struct format_pieces *pieces, uint32_t node, uint64_t key, uin
 	if (!top)
 		return;
 	if (pieces->nodes[top].piece.last < key) {
-		split(pieces, pieces->nodes[top].right, key, &part, above);
+		split_tree(pieces, pieces->nodes[top].right, key, &part, above);
 		pieces->nodes[top].right = part;
 		*below = top;
 	} else {
-		split(pieces, pieces->nodes[top].left, key, below, &part);
+		split_tree(pieces, pieces->nodes[top].left, key, below, &part);
 		pieces->nodes[top].left = part;
 		*above = top;
 	}
@@ -174,12 +174,12 @@ static void cut(struct format_pieces *pieces, uint32_t root, uint64_t first, uin
 {
 	uint32_t rest, gone;
 
-	split(pieces, root, first, below, &rest);
+	split_tree(pieces, root, first, below, &rest);
 	if (last == UINT64_MAX) {
 		gone = rest;
 		*above = 0;
 	} else {
-		split(pieces, rest, last + 1, &gone, above);
+		split_tree(pieces, rest, last + 1, &gone, above);
 	}
 	if (!pieces->failed)
 		give_back(pieces, gone);
@@ -192,7 +192,7 @@ void format_pieces_remove(struct format_pieces *pieces, uint32_t *root, uint64_t
 	if (!format_pieces_any(pieces, *root, first, last))
 		return;
 	cut(pieces, *root, first, last, &below, &above);
-	*root = merge(pieces, below, above);
+	*root = merge_trees(pieces, below, above);
 }
 
 void format_pieces_put(struct format_pieces *pieces, uint32_t *root, const struct format_piece *piece)
@@ -201,7 +201,7 @@ void format_pieces_put(struct format_pieces *pieces, uint32_t *root, const struc
 
 	cut(pieces, *root, piece->first, piece->last, &below, &above);
 	made = new_node(pieces, piece);
-	*root = merge(pieces, merge(pieces, below, made), above);
+	*root = merge_trees(pieces, merge_trees(pieces, below, made), above);
 }
 
 bool format_pieces_at_or_after(const struct format_pieces *pieces, uint32_t root, uint64_t address,

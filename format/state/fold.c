@@ -122,7 +122,7 @@ static int add_process(struct format_fold *fold, const struct ptl_event *event,
  * Whether the event repeats the report of a known process that has not ended, or of a process whose end was already
  * reported.
  */
-static bool is_known(const struct format_fold_process *process, const struct format_kernel_event *decoded)
+static bool is_known_process(const struct format_fold_process *process, const struct format_kernel_event *decoded)
 {
 	if (process->implied)
 		return !process->ended;
@@ -137,7 +137,7 @@ static int process_begins(struct format_fold *fold, const struct ptl_event *even
 	struct format_fold_process *process = fold->listener->processes->find(fold->context, decoded->pid);
 	int status = 0;
 
-	if (process && is_known(process, decoded))
+	if (process && is_known_process(process, decoded))
 		return process->implied ? start_process(fold, event, decoded, process) : 0;
 	/* The pid is reused: an unreported end of the preceding process came before now. */
 	if (process && !process->ended)
@@ -232,7 +232,7 @@ static int take_thread(struct format_fold *fold, const struct ptl_event *event,
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static int take(struct format_fold *fold, const struct ptl_event *event)
+static int fold_event(struct format_fold *fold, const struct ptl_event *event)
 {
 	struct format_kernel_event decoded;
 	int status = format_kernel_decode(event, &fold->storage, &decoded);
@@ -261,7 +261,7 @@ int format_fold_event(struct format_fold *fold, const struct ptl_event *event)
 
 	if (status)
 		return status;
-	status = take(fold, event);
+	status = fold_event(fold, event);
 	if (fold->pieces.failed)
 		return common_fail_memory("address spaces", 0);
 	/* An invalid event is skipped; folding continues. */

@@ -166,8 +166,8 @@ static void name_memory(struct format_fold *fold, struct format_fold_process *pr
 	}
 }
 
-static int load(struct format_fold *fold, struct format_fold_process *process, const struct ptl_image_event *data,
-		enum format_action action, bool injected)
+static int load_image(struct format_fold *fold, struct format_fold_process *process, const struct ptl_image_event *data,
+		      enum format_action action, bool injected)
 {
 	struct format_piece piece = {
 		.first = data->base,
@@ -205,7 +205,7 @@ static int protect(struct format_fold *fold, struct format_fold_process *process
 	if (!(data->protection & PROT_EXEC))
 		return 0;
 	if (!format_pieces_any(&fold->pieces, process->root, data->base, last))
-		return load(fold, process, data, FORMAT_ACTION_BEGIN, false);
+		return load_image(fold, process, data, FORMAT_ACTION_BEGIN, false);
 	while (format_pieces_at_or_after(&fold->pieces, process->root, at, &piece) && piece.first <= last) {
 		if (piece.image != FORMAT_FOLD_NONE)
 			fold->listener->spaces->protects(fold->context, piece.image, data->protection);
@@ -217,7 +217,8 @@ static int protect(struct format_fold *fold, struct format_fold_process *process
 }
 
 /* Handles an unload. Without a size, the image at the base is unloaded. */
-static int unload(struct format_fold *fold, struct format_fold_process *process, const struct ptl_image_event *data)
+static int unload_image(struct format_fold *fold, struct format_fold_process *process,
+			const struct ptl_image_event *data)
 {
 	const struct ptl_image_event *image;
 	uint64_t size = data->size, mapped;
@@ -248,11 +249,11 @@ static int change_image(struct format_fold *fold, struct format_fold_process *pr
 {
 	switch (decoded->action) {
 	case FORMAT_ACTION_END:
-		return unload(fold, process, &decoded->image);
+		return unload_image(fold, process, &decoded->image);
 	case FORMAT_ACTION_PROTECT:
 		return protect(fold, process, &decoded->image);
 	default:
-		return load(fold, process, &decoded->image, decoded->action, injected);
+		return load_image(fold, process, &decoded->image, decoded->action, injected);
 	}
 }
 

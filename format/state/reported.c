@@ -9,7 +9,7 @@
 
 enum { HAS_CODE = 1, HAS_SYMBOLS = 2, HAS_DEBUG = 4 };
 
-static int put(struct ptl_state *state, struct format_state_layer *layer)
+static int put_image(struct ptl_state *state, struct format_state_layer *layer)
 {
 	if (state->reported.failed) {
 		state->reported.failed = false;
@@ -45,14 +45,14 @@ int format_state_put_image(struct ptl_state *state, const struct ptl_image_event
 	if (image->has_debug)
 		common_write_bytes(out, image->debug, PTL_HASH_SIZE);
 	common_write_bytes(out, image->file_name, strlen(image->file_name) + 1);
-	return put(state, layer);
+	return put_image(state, layer);
 }
 
 int format_state_put_code(struct ptl_state *state, const struct ptl_code_event *code, struct format_state_layer *layer)
 {
 	state->reported.size = 0;
 	common_write_bytes(&state->reported, code->code, PTL_HASH_SIZE);
-	return put(state, layer);
+	return put_image(state, layer);
 }
 
 static void take_hash(struct common_cursor *in, bool has, uint8_t hash[PTL_HASH_SIZE])

@@ -26,7 +26,7 @@ struct teller {
 	struct ptl_bytes bytes; /* reported properties of a layer */
 };
 
-static int give(struct teller *teller, int status, struct ptl_event *event, uint32_t tid)
+static int give_rundown_event(struct teller *teller, int status, struct ptl_event *event, uint32_t tid)
 {
 	if (!status) {
 		event->time = teller->rundown->time;
@@ -56,8 +56,8 @@ static int report_process(struct teller *teller)
 
 	if (member->fold.implied)
 		return 0;
-	return give(teller, ptl_process_encode(&data, teller->rundown->opcode, &teller->storage, &event), &event,
-		    PTL_NO_ID);
+	return give_rundown_event(teller, ptl_process_encode(&data, teller->rundown->opcode, &teller->storage, &event),
+				  &event, PTL_NO_ID);
 }
 
 static int report_threads(struct teller *teller)
@@ -77,8 +77,9 @@ static int report_threads(struct teller *teller)
 
 		number = thread->next;
 
-		status = give(teller, ptl_thread_encode(&data, teller->rundown->opcode, &teller->storage, &event),
-			      &event, data.thread_id);
+		status = give_rundown_event(teller,
+					    ptl_thread_encode(&data, teller->rundown->opcode, &teller->storage, &event),
+					    &event, data.thread_id);
 	}
 	return status;
 }
@@ -105,7 +106,8 @@ static int flush_unload(struct teller *teller)
 	if (!teller->unloads)
 		return 0;
 	teller->unloads = false;
-	return give(teller, ptl_image_encode(&data, PTL_OPCODE_UNLOAD, &teller->storage, &event), &event, PTL_NO_ID);
+	return give_rundown_event(teller, ptl_image_encode(&data, PTL_OPCODE_UNLOAD, &teller->storage, &event), &event,
+				  PTL_NO_ID);
 }
 
 /* Adds a range to the pending unload; adjacent ranges are reported together. */
@@ -125,7 +127,7 @@ static int add_unload(struct teller *teller, uint64_t first, uint64_t last)
 }
 
 /* Unloads what was reported in the range. */
-static int unload(struct teller *teller, uint64_t first, uint64_t last)
+static int unload_reported(struct teller *teller, uint64_t first, uint64_t last)
 {
 	struct format_piece piece;
 	uint64_t at = first;
@@ -159,8 +161,8 @@ static int report_image(struct teller *teller, const struct format_state_layer *
 	data.process_id = teller->member->fold.pid;
 	if (layer->mapped != layer->size)
 		format_pieces_put(&teller->reported, &teller->reported_root, &piece);
-	return give(teller, ptl_image_encode(&data, teller->rundown->opcode, &teller->storage, &event), &event,
-		    PTL_NO_ID);
+	return give_rundown_event(teller, ptl_image_encode(&data, teller->rundown->opcode, &teller->storage, &event),
+				  &event, PTL_NO_ID);
 }
 
 /* Reports code. Where the code is visible without an image, reported images are unloaded first. */
@@ -176,7 +178,7 @@ static int report_code(struct teller *teller, uint32_t index)
 
 	while (!status && next_piece(teller, at, &piece) && piece.first <= last) {
 		if (piece.blob == index && piece.image == FORMAT_STATE_NONE)
-			status = unload(teller, piece.first, piece.last);
+			status = unload_reported(teller, piece.first, piece.last);
 		if (piece.last >= last)
 			break;
 		at = piece.last + 1;
@@ -186,7 +188,7 @@ static int report_code(struct teller *teller, uint32_t index)
 	if (status)
 		return status;
 	data.process_id = teller->member->fold.pid;
-	return give(teller, ptl_code_encode(&data, &teller->storage, &event), &event, PTL_NO_ID);
+	return give_rundown_event(teller, ptl_code_encode(&data, &teller->storage, &event), &event, PTL_NO_ID);
 }
 
 /* Unloads what the layers cover without being visible, including reported code. */
@@ -207,9 +209,9 @@ static int unload_holes(struct teller *teller)
 		const bool found = next_piece(teller, at, &piece);
 
 		if (!found)
-			return unload(teller, at, UINT64_MAX);
+			return unload_reported(teller, at, UINT64_MAX);
 		if (piece.first > at)
-			status = unload(teller, at, piece.first - 1);
+			status = unload_reported(teller, at, piece.first - 1);
 		if (status || piece.last == UINT64_MAX)
 			return status;
 		at = piece.last + 1;
@@ -302,7 +304,8 @@ static int report_space(struct teller *teller)
 	return status;
 }
 
-static int tell(struct ptl_state *state, const struct ptl_rundown *rundown, const struct format_state_member *member)
+static int report_member(struct ptl_state *state, const struct ptl_rundown *rundown,
+			 const struct format_state_member *member)
 {
 	struct teller teller = {.state = state, .rundown = rundown, .member = member};
 	int status = 0;
@@ -331,10 +334,10 @@ int ptl_state_rundown(struct ptl_state *state, const struct ptl_rundown *rundown
 	if (!status && taken.pid != PTL_NO_ID) {
 		const struct format_state_member *member = format_state_member(state, taken.pid);
 
-		return member ? tell(state, &taken, member) : 0;
+		return member ? report_member(state, &taken, member) : 0;
 	}
 	for (size_t i = 0; i < state->count && !status; i++)
 		if (!state->members[i].fold.ended)
-			status = tell(state, &taken, &state->members[i]);
+			status = report_member(state, &taken, &state->members[i]);
 	return status;
 }

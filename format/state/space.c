@@ -110,9 +110,9 @@ static int image(void *context, uint32_t image, const struct ptl_image_event **d
 	struct ptl_state *state = context;
 	const struct format_state_layer *layer = &state->layers[image];
 
-	*data = &state->asked;
+	*data = &state->returned_image;
 	*mapped = layer->mapped;
-	return format_state_get_image(state, layer, &state->asked_bytes, &state->asked);
+	return format_state_get_image(state, layer, &state->returned_image_bytes, &state->returned_image);
 }
 
 static int loads(void *context, struct format_fold_process *process, const struct ptl_image_event *data,
@@ -145,7 +145,7 @@ static void protects(void *context, uint32_t image, uint32_t protection)
 }
 
 /* Returns an image, and caches its decoded properties, as callers often ask for the same image again. */
-static const struct ptl_image_event *show(struct ptl_state *state, uint32_t pid, uint32_t index)
+static const struct ptl_image_event *decode_image(struct ptl_state *state, uint32_t pid, uint32_t index)
 {
 	const struct format_state_layer *layer = &state->layers[index];
 	struct format_state_shown **place = &state->shown[index % FORMAT_STATE_SHOWN], *shown;
@@ -178,7 +178,7 @@ const struct ptl_image_event *ptl_state_find_image(struct ptl_state *state, uint
 	while (member && format_pieces_at_or_after(&state->fold.pieces, member->fold.root, at, &piece) &&
 	       piece.first <= last) {
 		if (piece.image != FORMAT_STATE_NONE)
-			return show(state, pid, piece.image);
+			return decode_image(state, pid, piece.image);
 		if (piece.last >= last)
 			break;
 		at = piece.last + 1;

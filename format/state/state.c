@@ -9,7 +9,7 @@
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
-static struct format_state_text *hold(struct format_state_text *text)
+static struct format_state_text *hold_text(struct format_state_text *text)
 {
 	text->holders++;
 	return text;
@@ -22,7 +22,7 @@ struct format_state_text *format_state_text(struct ptl_state *state, const char 
 	struct format_state_text *made;
 
 	if (*name && !strcmp((*name)->text, text))
-		return hold(*name);
+		return hold_text(*name);
 	made = malloc(sizeof(*made) + size);
 	if (!made)
 		return NULL;
@@ -30,7 +30,7 @@ struct format_state_text *format_state_text(struct ptl_state *state, const char 
 	made->holders = 1;
 	memcpy(made->text, text, size);
 	format_state_text_drop(state, *name);
-	*name = hold(made);
+	*name = hold_text(made);
 	return made;
 }
 
@@ -104,7 +104,7 @@ void ptl_state_free(struct ptl_state *state)
 	common_row_index_free(&state->by_thread);
 	common_hash_map_free(&state->ended);
 	common_bytes_free(&state->reported);
-	common_bytes_free(&state->asked_bytes);
+	common_bytes_free(&state->returned_image_bytes);
 	free(state);
 }
 
@@ -190,7 +190,7 @@ static struct format_state_member *member_of(struct format_fold_process *process
 	return (struct format_state_member *)process;
 }
 
-static struct format_fold_process *find(void *context, uint32_t pid)
+static struct format_fold_process *fold_find_process(void *context, uint32_t pid)
 {
 	struct ptl_state *state = context;
 	struct format_state_member *member = format_state_member(state, pid);
@@ -202,7 +202,7 @@ static struct format_fold_process *find(void *context, uint32_t pid)
 	return &state->past;
 }
 
-static int add(void *context, uint32_t pid, struct format_fold_process **process)
+static int fold_add_process(void *context, uint32_t pid, struct format_fold_process **process)
 {
 	struct format_state_member *member;
 	const int status = add_member(context, pid, &member);
@@ -211,8 +211,8 @@ static int add(void *context, uint32_t pid, struct format_fold_process **process
 	return status;
 }
 
-static bool program(void *context, const struct format_fold_process *process, const char **path,
-		    const char **command_line)
+static bool fold_program(void *context, const struct format_fold_process *process, const char **path,
+			 const char **command_line)
 {
 	const struct format_state_member *member = (const struct format_state_member *)process;
 
@@ -230,15 +230,16 @@ static int set_program(struct ptl_state *state, struct format_state_member *memb
 	return status ? status : set_text(state, &member->command_line, data->command_line);
 }
 
-static int begins(void *context, struct format_fold_process *process, const struct format_fold_process *parent,
-		  const struct ptl_process_event *data)
+static int process_begins(void *context, struct format_fold_process *process, const struct format_fold_process *parent,
+			  const struct ptl_process_event *data)
 {
 	(void)parent;
 	member_of(process)->parent_id = data->parent_id;
 	return set_program(context, member_of(process), data);
 }
 
-static int ends(void *context, struct format_fold_process *process, uint64_t time, const struct ptl_process_event *data)
+static int process_ends(void *context, struct format_fold_process *process, uint64_t time,
+			const struct ptl_process_event *data)
 {
 	(void)time;
 	(void)data;
@@ -253,11 +254,11 @@ static int executes(void *context, struct format_fold_process *process, uint64_t
 }
 
 static const struct format_fold_processes processes = {
-	.find = find,
-	.add = add,
-	.program = program,
-	.begins = begins,
-	.ends = ends,
+	.find = fold_find_process,
+	.add = fold_add_process,
+	.program = fold_program,
+	.begins = process_begins,
+	.ends = process_ends,
 	.executes = executes,
 };
 
@@ -303,7 +304,7 @@ void ptl_state_on_inherit(struct ptl_state *state,
 
 /* ---- queries --------------------------------------------------------------------------------- */
 
-static void describe(const struct format_state_member *member, struct ptl_state_process *process)
+static void describe_process(const struct format_state_member *member, struct ptl_state_process *process)
 {
 	*process = (struct ptl_state_process){
 		.pid = member->fold.pid,
@@ -321,7 +322,7 @@ bool ptl_state_find_process(const struct ptl_state *state, uint32_t pid, struct 
 	const struct format_state_member *member = format_state_member(state, pid);
 
 	if (member)
-		describe(member, process);
+		describe_process(member, process);
 	return member != NULL;
 }
 
@@ -338,7 +339,7 @@ bool ptl_state_process_at(struct ptl_state *state, size_t i, struct ptl_state_pr
 			continue;
 		}
 		state->walk_at = k;
-		describe(&state->members[k], process);
+		describe_process(&state->members[k], process);
 		return true;
 	}
 	state->walk_rank = state->walk_at = 0;

@@ -85,8 +85,8 @@ struct ptl_state {
 	uint64_t sweep_at;         /* size of the store at which unused entries are removed */
 	struct ptl_bytes reported; /* bytes being encoded for the store */
 	struct format_state_shown *shown[FORMAT_STATE_SHOWN]; /* cache by layer */
-	struct ptl_image_event asked;                         /* image returned to the fold */
-	struct ptl_bytes asked_bytes;                         /* bytes that `asked` points into */
+	struct ptl_image_event returned_image;                /* image returned to the fold */
+	struct ptl_bytes returned_image_bytes;                /* bytes that `returned_image` points into */
 	int (*inherit)(void *context, struct ptl_state *state, uint32_t pid, uint64_t start);
 	void *inherit_context;
 	size_t text_bytes;

@@ -29,7 +29,7 @@ uint64_t format_store_size(const struct format_store *store)
 /* ---- reading ----------------------------------------------------------------------------------------- */
 
 /* Loads the file's bytes from a place on into the window. */
-static int load(struct format_store *store, uint64_t at)
+static int load_window(struct format_store *store, uint64_t at)
 {
 	const uint64_t left = store->filed - at;
 
@@ -50,13 +50,13 @@ static int copy_filed(struct format_store *store, uint64_t at, uint8_t *out, siz
 	if (size > WINDOW)
 		return common_read_at(store->fd, out, size, at);
 	if (!store->window_size || at < store->window_at || at + size > store->window_at + store->window_size)
-		status = load(store, at);
+		status = load_window(store, at);
 	if (!status)
 		memcpy(out, store->window + (at - store->window_at), size);
 	return status;
 }
 
-static int copy(struct format_store *store, uint64_t at, uint8_t *out, size_t size)
+static int copy_stored(struct format_store *store, uint64_t at, uint8_t *out, size_t size)
 {
 	if (at < store->filed)
 		return copy_filed(store, at, out, size);
@@ -67,7 +67,7 @@ static int copy(struct format_store *store, uint64_t at, uint8_t *out, size_t si
 int format_store_get(struct format_store *store, uint64_t place, struct ptl_bytes *out)
 {
 	uint8_t head[HEAD], *data;
-	int status = copy(store, place, head, HEAD);
+	int status = copy_stored(store, place, head, HEAD);
 
 	out->size = 0;
 	if (status || !common_load32(head))
@@ -77,7 +77,7 @@ int format_store_get(struct format_store *store, uint64_t place, struct ptl_byte
 		out->failed = false;
 		return common_fail_memory("an image", common_load32(head));
 	}
-	return copy(store, place + HEAD, data, common_load32(head));
+	return copy_stored(store, place + HEAD, data, common_load32(head));
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------- */

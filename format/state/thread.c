@@ -87,14 +87,14 @@ static int renamed(void *context, uint32_t number, const char *name)
 	return 0;
 }
 
-static bool find(void *context, const struct format_fold_process *process, uint32_t tid, uint32_t *thread)
+static bool fold_find_thread(void *context, const struct format_fold_process *process, uint32_t tid, uint32_t *thread)
 {
 	*thread = find_thread(context, process->pid, tid);
 	return *thread != 0;
 }
 
-static int begins(void *context, struct format_fold_process *process, uint64_t time, bool started,
-		  const struct ptl_thread_event *data)
+static int thread_begins(void *context, struct format_fold_process *process, uint64_t time, bool started,
+			 const struct ptl_thread_event *data)
 {
 	struct format_state_member *member = (struct format_state_member *)process;
 	const uint32_t known = started ? find_thread(context, data->process_id, data->thread_id) : 0;
@@ -105,7 +105,7 @@ static int begins(void *context, struct format_fold_process *process, uint64_t t
 	return add_thread(context, member, data);
 }
 
-static int ends(void *context, uint64_t time, const struct ptl_thread_event *data)
+static int thread_ends(void *context, uint64_t time, const struct ptl_thread_event *data)
 {
 	struct ptl_state *state = context;
 	struct format_state_member *member = format_state_member(state, data->process_id);
@@ -118,8 +118,8 @@ static int ends(void *context, uint64_t time, const struct ptl_thread_event *dat
 }
 
 const struct format_fold_threads format_state_threads = {
-	.find = find,
-	.begins = begins,
+	.find = fold_find_thread,
+	.begins = thread_begins,
 	.renamed = renamed,
-	.ends = ends,
+	.ends = thread_ends,
 };

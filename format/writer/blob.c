@@ -16,7 +16,7 @@
 
 #define PIECE_SIZE ((size_t)256 << 10)
 
-static uint32_t find(const struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE])
+static uint32_t find_blob(const struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE])
 {
 	const struct common_rows rows = {writer->blobs, sizeof(*writer->blobs), PTL_HASH_SIZE};
 
@@ -25,7 +25,7 @@ static uint32_t find(const struct ptl_writer *writer, const uint8_t hash[PTL_HAS
 
 int format_writer_note_blob(struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE], bool there)
 {
-	const uint32_t known = find(writer, hash);
+	const uint32_t known = find_blob(writer, hash);
 	struct common_rows rows = {.size = sizeof(*writer->blobs), .key_size = PTL_HASH_SIZE};
 	struct format_written_blob *blob;
 	int status;
@@ -49,7 +49,7 @@ int format_writer_note_blob(struct ptl_writer *writer, const uint8_t hash[PTL_HA
 
 bool format_writer_has_blob(const struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE])
 {
-	const uint32_t known = find(writer, hash);
+	const uint32_t known = find_blob(writer, hash);
 
 	return known != COMMON_NO_ROW && writer->blobs[known].there;
 }

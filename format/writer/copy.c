@@ -16,7 +16,7 @@ static bool has_positions(uint32_t kind)
 	return kind != PTL_KIND_METADATA && kind != PTL_KIND_EVENTS && kind != PTL_KIND_BLOB;
 }
 
-static bool is_same(const struct ptl_stream *a, const struct ptl_stream *b)
+static bool is_same_stream(const struct ptl_stream *a, const struct ptl_stream *b)
 {
 	return a->kind == b->kind && a->cpu == b->cpu && a->pid == b->pid && a->tid == b->tid;
 }
@@ -58,7 +58,7 @@ static int find_stream(struct ptl_writer *writer, const struct ptl_stream *ident
 		stream = writer->streams[FORMAT_BLOB_STREAM];
 	else if (stream && stream->stream.id != identity->id)
 		stream = NULL; /* the stream was moved to another id */
-	if (stream && is_same(&stream->stream, identity)) {
+	if (stream && is_same_stream(&stream->stream, identity)) {
 		*result = stream;
 		return 0;
 	}
@@ -314,7 +314,7 @@ static int find_target(struct ptl_writer *writer, const struct ptl_stream *sourc
 }
 
 /* Assigns the buffer its place in the stream and in this file. */
-static int place(struct ptl_writer *writer, struct ptl_writer_stream *stream, struct format_job *job)
+static int place_buffer(struct ptl_writer *writer, struct ptl_writer_stream *stream, struct format_job *job)
 {
 	struct format_buffer_header *header = &job->header;
 
@@ -354,8 +354,8 @@ static int take_payload(struct ptl_trace *trace, struct format_entry *entry, str
 	return status;
 }
 
-static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct format_entry *entry,
-		const struct format_copy_change *change, struct format_job *job)
+static int copy_entry(struct ptl_writer *writer, struct ptl_trace *trace, struct format_entry *entry,
+		      const struct format_copy_change *change, struct format_job *job)
 {
 	const struct ptl_stream identity = {
 		.id = entry->buffer.stream.id,
@@ -390,7 +390,7 @@ static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct forma
 	if (!status)
 		status = change ? find_target(writer, &identity, change->stream, &job->header, &stream)
 				: find_stream(writer, &identity, &stream);
-	return status ? status : place(writer, stream, job);
+	return status ? status : place_buffer(writer, stream, job);
 }
 
 static int copy_buffer(struct ptl_writer *writer, struct ptl_trace *trace, size_t i,
@@ -405,7 +405,7 @@ static int copy_buffer(struct ptl_writer *writer, struct ptl_trace *trace, size_
 	job = calloc(1, sizeof(*job));
 	if (!job)
 		return common_fail_memory("a buffer", sizeof(*job));
-	status = copy(writer, trace, entry, change, job);
+	status = copy_entry(writer, trace, entry, change, job);
 	if (status) {
 		format_job_free(job);
 		return status;

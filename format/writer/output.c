@@ -59,7 +59,7 @@ static void start_write_back(struct format_output *output)
 }
 
 /* Appends all bytes. On failure, appends nothing if the file can be truncated. */
-static int append(struct format_output *output, const uint8_t *data, size_t size)
+static int append_bytes(struct format_output *output, const uint8_t *data, size_t size)
 {
 	size_t written;
 	const int status = write_some(output, data, size, &written);
@@ -101,7 +101,7 @@ int format_output_start(struct format_output *output, int fd, const struct ptl_w
 		return format_output_fail(output);
 	output->can_rewind = S_ISREG(info.st_mode);
 	format_file_header_encode(&header, bytes);
-	return append(output, bytes, sizeof(bytes));
+	return append_bytes(output, bytes, sizeof(bytes));
 }
 
 /* Moves a full piece to the temporary file. If this file cannot be written, the piece stays in memory. */
@@ -159,7 +159,7 @@ int format_output_buffer(struct format_output *output, const uint8_t *data, size
 {
 	const size_t head = FORMAT_BUFFER_HEADER_SIZE + common_load32(data + 32);
 	const uint64_t offset = output->offset;
-	const int status = append(output, data, size);
+	const int status = append_bytes(output, data, size);
 
 	if (status)
 		return status;
@@ -243,14 +243,14 @@ int format_output_finish(struct format_output *output, struct format_compressor 
 		if (!status)
 			status = encode_piece(output, i, position, compressor, &out);
 		if (!status)
-			status = append(output, out.data, out.size);
+			status = append_bytes(output, out.data, out.size);
 		position += piece->bytes.size;
 		common_bytes_free(&piece->bytes);
 	}
 	common_bytes_free(&out);
 	if (!status) {
 		format_trailer_encode(&trailer, bytes);
-		status = append(output, bytes, sizeof(bytes));
+		status = append_bytes(output, bytes, sizeof(bytes));
 	}
 	if (status && output->can_rewind && ftruncate(output->fd, (off_t)start) == 0)
 		output->offset = start;

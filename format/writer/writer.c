@@ -156,15 +156,15 @@ void format_writer_leave_unfinished(struct ptl_writer *writer)
  * Whether all loss records, and all metadata and blobs, were written. Otherwise a file that claims to be complete would
  * hide losses.
  */
-static int check_told(struct format_queue *queue)
+static int check_all_written(struct format_queue *queue)
 {
-	const bool told = !queue->lost_count && !queue->returned;
+	const bool all_written = !queue->lost_count && !queue->returned;
 
-	return told ? 0 : common_fail(queue->first_status, "%s", queue->first_text);
+	return all_written ? 0 : common_fail(queue->first_status, "%s", queue->first_text);
 }
 
 /* Finishes writing. Everything that can still fail is done here, before the first failure is returned. */
-static int finish(struct ptl_writer *writer)
+static int finish_file(struct ptl_writer *writer)
 {
 	struct format_queue *queue = &writer->queue;
 	int status = format_streams_submit(writer, UINT64_MAX);
@@ -177,7 +177,7 @@ static int finish(struct ptl_writer *writer)
 			status = format_streams_submit(writer, UINT64_MAX);
 		format_queue_drain(queue);
 		if (!status)
-			status = check_told(queue);
+			status = check_all_written(queue);
 	}
 	format_queue_stop(queue, false);
 	for (size_t i = 0; i < writer->stream_count; i++)
@@ -195,7 +195,7 @@ static int finish(struct ptl_writer *writer)
 int format_writer_close(struct ptl_writer *writer, struct format_writer_end *end)
 {
 	struct format_queue *queue = &writer->queue;
-	int status = finish(writer);
+	int status = finish_file(writer);
 
 	*end = (struct format_writer_end){queue->output.offset, queue->counts.lost_buffers, queue->lost_events};
 	if (queue->first_status)

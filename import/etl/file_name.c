@@ -38,19 +38,19 @@ void etl_file_names_free(struct etl_file_names *names)
 	*names = (struct etl_file_names){0};
 }
 
-static int forget(struct etl_file_names *names, uint64_t time)
+static int forget_old_names(struct etl_file_names *names, uint64_t time)
 {
 	if (!names->end || time < names->end)
 		names->end = time ? time : 1;
 	return 0;
 }
 
-static int add(struct etl_file_names *names, const struct etl_file_name *entry, const uint8_t *text)
+static int add_file_name(struct etl_file_names *names, const struct etl_file_name *entry, const uint8_t *text)
 {
 	struct etl_file_name *added;
 
 	if (names->count == COUNT_MAX || names->names.size + 2 * entry->units > NAMES_MAX)
-		return forget(names, entry->time);
+		return forget_old_names(names, entry->time);
 	if (COMMON_VECTOR_RESERVE(names->list, names->capacity, names->count + 1, "names of files"))
 		return PTL_NO_MEMORY;
 	added = &names->list[names->count++];
@@ -100,7 +100,7 @@ static int add_close(struct etl_file_names *names, const struct etl_record *reco
 	if (cursor.failed || !entry->address)
 		return 0;
 	entry->change = ENDS;
-	return add(names, entry, NULL);
+	return add_file_name(names, entry, NULL);
 }
 
 int etl_file_names_add(struct etl_file_names *names, const struct etl_record *record)
@@ -128,7 +128,7 @@ int etl_file_names_add(struct etl_file_names *names, const struct etl_record *re
 	entry.change = opcode == FILE_DELETE                       ? ENDS_NAMED
 		       : opcode == FILE_CREATE || opcode == CREATE ? BEGINS
 								   : WAS_THERE;
-	return add(names, &entry, text);
+	return add_file_name(names, &entry, text);
 }
 
 static bool is_end(const struct etl_file_name *entry)
@@ -136,7 +136,7 @@ static bool is_end(const struct etl_file_name *entry)
 	return entry->change == ENDS || entry->change == ENDS_NAMED;
 }
 
-static int compare(const void *left, const void *right)
+static int compare_file_names(const void *left, const void *right)
 {
 	const struct etl_file_name *a = left, *b = right;
 
@@ -152,7 +152,7 @@ static int compare(const void *left, const void *right)
 void etl_file_names_sort(struct etl_file_names *names)
 {
 	if (names->count)
-		qsort(names->list, names->count, sizeof(*names->list), compare);
+		qsort(names->list, names->count, sizeof(*names->list), compare_file_names);
 }
 
 /* Whether the entry has taken effect. The event that ends a name still has the name. */

@@ -50,7 +50,7 @@ static void drop_first(struct etl_import *import)
 	held->read--;
 }
 
-static int keep(struct etl_held_buffer *one, const void *bytes, size_t size)
+static int keep_held(struct etl_held_buffer *one, const void *bytes, size_t size)
 {
 	one->memory = malloc(size);
 	if (!one->memory)
@@ -60,7 +60,7 @@ static int keep(struct etl_held_buffer *one, const void *bytes, size_t size)
 }
 
 /* Reads the next buffer into the ring. An unreadable buffer keeps its place with the error. */
-static int hold(struct etl_import *import)
+static int hold_next_buffer(struct etl_import *import)
 {
 	struct etl_held *held = &import->held;
 	struct etl_held_buffer *one = at(held, held->count);
@@ -73,9 +73,9 @@ static int hold(struct etl_import *import)
 		return 0;
 	if (one->status < 0) {
 		one->buffer.size = 0;
-		status = keep(one, ptl_error_text(), strlen(ptl_error_text()) + 1);
+		status = keep_held(one, ptl_error_text(), strlen(ptl_error_text()) + 1);
 	} else {
-		status = keep(one, one->buffer.data, one->buffer.size);
+		status = keep_held(one, one->buffer.data, one->buffer.size);
 		one->buffer.data = one->memory;
 	}
 	if (status)
@@ -111,7 +111,7 @@ int etl_held_next(struct etl_import *import, struct etl_buffer *buffer)
 	while (held->read && (held->behind > held->reach / 2 || held->read >= BUFFERS_MAX - BUFFERS_AHEAD))
 		drop_first(import);
 	while (!status && !held->ended && held->ahead <= held->reach && held->count - held->read < BUFFERS_AHEAD)
-		status = hold(import);
+		status = hold_next_buffer(import);
 	if (status || held->read == held->count)
 		return status;
 	one = at(held, held->read++);

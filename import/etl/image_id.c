@@ -44,7 +44,7 @@ static void write_id(uint8_t id[ETL_BUILD_ID], const uint8_t *guid, uint32_t age
 		id[16 + i] = (uint8_t)(age >> (24 - 8 * i));
 }
 
-static int add(struct etl_image_ids *ids, const struct etl_image_id *id)
+static int add_image_id(struct etl_image_ids *ids, const struct etl_image_id *id)
 {
 	const uint64_t key = key_of(id->pid, id->base);
 	const uint64_t *first = common_hash_map_get(&ids->by_image, key);
@@ -74,7 +74,7 @@ int etl_image_ids_add(struct etl_image_ids *ids, const struct etl_record *record
 	id.name = (uint32_t)ids->names.size;
 	common_write_bytes(&ids->names, cursor.data + cursor.at, length);
 	common_write_le(&ids->names, 0, 1);
-	return ids->names.failed ? common_fail_memory("ids of images", ids->names.size) : add(ids, &id);
+	return ids->names.failed ? common_fail_memory("ids of images", ids->names.size) : add_image_id(ids, &id);
 }
 
 const struct etl_image_id *etl_image_ids_find(const struct etl_image_ids *ids, uint32_t pid, uint64_t base,

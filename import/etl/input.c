@@ -13,13 +13,13 @@
 #define MANIFEST_LIMIT ((size_t)64 << 20)
 #define LOSSES_MAX 1000u /* maximum buffers with a loss record of their own */
 
-static int check(const struct etl_import *import)
+static int check_interruption(const struct etl_import *import)
 {
 	return import->options->check ? import->options->check() : 0;
 }
 
 /* Handles unreadable data: keeps the first cause, counts, and writes a loss. */
-static int lose(struct etl_import *import, const char *cause)
+static int lose_data(struct etl_import *import, const char *cause)
 {
 	const struct ptl_loss loss = {
 		.kind = PTL_LOSS_BUFFERS,
@@ -45,7 +45,7 @@ static int lose_rest(struct etl_import *import, const struct etl_buffer *buffer)
 
 	snprintf(cause, sizeof(cause), "buffer at offset %llu: %s", (unsigned long long)buffer->offset,
 		 ptl_error_text());
-	return lose(import, cause);
+	return lose_data(import, cause);
 }
 
 /* Prefetches the stacks of the next event, which lie far away in memory, while the current event is written. */
@@ -94,9 +94,9 @@ static int read_buffers(struct etl_import *import)
 		if (status > 0)
 			status = read_buffer(import, &buffer);
 		else if (status == PTL_CORRUPT || status == PTL_TRUNCATED || status == PTL_UNSUPPORTED)
-			status = lose(import, ptl_error_text());
+			status = lose_data(import, ptl_error_text());
 		if (!status)
-			status = check(import);
+			status = check_interruption(import);
 		if (status)
 			break;
 	}

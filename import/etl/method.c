@@ -86,7 +86,7 @@ int etl_methods_process(struct etl_methods *methods, const struct etl_record *re
 }
 
 /* Adds "Namespace.Type.Method(arguments)", truncated to NAME_MAX_BYTES. */
-static int add_name(struct etl_methods *methods, struct common_cursor *cursor)
+static int add_method_name(struct etl_methods *methods, struct common_cursor *cursor)
 {
 	struct ptl_bytes space = {0}, name = {0}, signature = {0};
 	const char *arguments = NULL;
@@ -113,7 +113,7 @@ static int add_name(struct etl_methods *methods, struct common_cursor *cursor)
 	return methods->names.failed ? common_fail_memory("names of methods", methods->names.size) : 0;
 }
 
-static int add(struct etl_methods *methods, const struct etl_method *method)
+static int add_method(struct etl_methods *methods, const struct etl_method *method)
 {
 	if (COMMON_VECTOR_RESERVE(methods->list, methods->capacity, methods->count + 1, "methods"))
 		return PTL_NO_MEMORY;
@@ -146,10 +146,10 @@ int etl_methods_add(struct etl_methods *methods, const struct etl_record *record
 	if (is_runtime && id == UNLOAD_VERBOSE)
 		method.unloaded = record->time;
 	method.name = (uint32_t)methods->names.size;
-	status = add_name(methods, &cursor);
+	status = add_method_name(methods, &cursor);
 	if (status || cursor.failed)
 		return status;
-	return add(methods, &method);
+	return add_method(methods, &method);
 }
 
 /* ---- addresses and times of methods -------------------------------------------------------------------------- */
@@ -194,7 +194,7 @@ static int compare_methods(const void *left, const void *right)
 	return a->seen < b->seen ? -1 : a->seen > b->seen;
 }
 
-static bool is_same(const struct etl_methods *methods, const struct etl_method *a, const struct etl_method *b)
+static bool is_same_code(const struct etl_methods *methods, const struct etl_method *a, const struct etl_method *b)
 {
 	const char *names = (const char *)methods->names.data;
 
@@ -203,7 +203,7 @@ static bool is_same(const struct etl_methods *methods, const struct etl_method *
 }
 
 /* Merges the events of each method: load, unload and rundown. */
-static void join(struct etl_methods *methods)
+static void join_methods(struct etl_methods *methods)
 {
 	size_t kept = 0;
 
@@ -211,7 +211,7 @@ static void join(struct etl_methods *methods)
 		struct etl_method *method = &methods->list[i], *last = kept ? &methods->list[kept - 1] : NULL;
 
 		/* A load after an unload begins another method. */
-		if (!last || !is_same(methods, last, method) || (last->unloaded != UINT64_MAX && method->loaded)) {
+		if (!last || !is_same_code(methods, last, method) || (last->unloaded != UINT64_MAX && method->loaded)) {
 			methods->list[kept++] = *method;
 			continue;
 		}
@@ -227,7 +227,7 @@ static uint64_t end_of(const struct etl_method *method)
 	return method->address + method->size;
 }
 
-static bool is_of(const struct etl_method *method, const struct etl_method *other)
+static bool is_same_method(const struct etl_method *method, const struct etl_method *other)
 {
 	return method->pid == other->pid && method->process == other->process;
 }
@@ -241,10 +241,10 @@ static void mark(struct etl_methods *methods)
 		struct etl_method *method = &methods->list[i];
 		const struct etl_method *next = i + 1 < methods->count ? &methods->list[i + 1] : NULL;
 
-		if (!i || !is_of(method, &methods->list[i - 1]))
+		if (!i || !is_same_method(method, &methods->list[i - 1]))
 			end = 0;
 		method->is_alone = method->address >= end &&
-				   !(next && is_of(method, next) && next->address < end_of(method));
+				   !(next && is_same_method(method, next) && next->address < end_of(method));
 		if (end_of(method) > end)
 			end = end_of(method);
 	}
@@ -306,7 +306,7 @@ static int add_stretches(struct etl_import *import, struct code_images *images)
 
 		if (!method->is_alone)
 			continue;
-		if (last && is_of(last, method) && method->address - end_of(last) <= GAP_MAX) {
+		if (last && is_same_method(last, method) && method->address - end_of(last) <= GAP_MAX) {
 			image->size = end_of(method) - image->base;
 			image->count = i + 1 - image->first;
 		} else {
@@ -439,7 +439,7 @@ int etl_methods_write(struct etl_import *import)
 	for (size_t i = 0; i < methods->count; i++)
 		methods->list[i].process = find_start(methods, methods->list[i].pid, methods->list[i].seen);
 	qsort(methods->list, methods->count, sizeof(*methods->list), compare_methods);
-	join(methods);
+	join_methods(methods);
 	mark(methods);
 	status = write_schemas(import);
 	if (!status)

@@ -27,7 +27,7 @@ static size_t length_of(const uint8_t *text, size_t size)
 	return units;
 }
 
-static uint8_t *copy(const uint8_t *text, size_t units)
+static uint8_t *copy_path(const uint8_t *text, size_t units)
 {
 	uint8_t *made = malloc(2 * units + 2);
 
@@ -48,7 +48,7 @@ int etl_paths_add(struct etl_paths *paths, const uint8_t *payload, size_t size)
 	to = length_of(second, size - 2 * from - 2);
 	if (to > UNITS_MAX)
 		return 0;
-	*volume = (struct etl_volume){copy(payload, from), copy(second, to), from, to};
+	*volume = (struct etl_volume){copy_path(payload, from), copy_path(second, to), from, to};
 	paths->count++;
 	return volume->from && volume->to ? 0 : common_fail_memory("volumes", 2 * (from + to));
 }
@@ -58,7 +58,7 @@ static unsigned lower(unsigned unit)
 	return unit >= 'A' && unit <= 'Z' ? unit + 'a' - 'A' : unit;
 }
 
-static bool begins(const uint8_t *text, size_t units, const struct etl_volume *volume)
+static bool begins_with_volume(const uint8_t *text, size_t units, const struct etl_volume *volume)
 {
 	if (units < volume->from_units)
 		return false;
@@ -74,7 +74,7 @@ void etl_paths_write(const struct etl_paths *paths, const uint8_t *text, size_t 
 	size_t skip;
 
 	for (size_t i = 0; i < paths->count; i++)
-		if (begins(text, units, &paths->volumes[i]) &&
+		if (begins_with_volume(text, units, &paths->volumes[i]) &&
 		    (!best || paths->volumes[i].from_units > best->from_units))
 			best = &paths->volumes[i];
 	skip = best ? best->from_units : 0;

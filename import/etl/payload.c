@@ -179,7 +179,7 @@ static void take_wbem_sid(struct rewriting *work)
 
 /* ---- fields --------------------------------------------------------------------------------------------- */
 
-static uint64_t number_of(const struct rewriting *work, uint8_t is, uint32_t value, size_t index)
+static uint64_t element_count_of(const struct rewriting *work, uint8_t is, uint32_t value, size_t index)
 {
 	if (is == ETL_SIZE_FIELD)
 		return value < index && work->values ? work->values[value] : 0;
@@ -205,7 +205,7 @@ static void take_room(struct rewriting *work, size_t units, size_t unit)
 
 static void take_sized(struct rewriting *work, const struct etl_field *field, size_t index)
 {
-	const uint64_t length = number_of(work, field->length_is, field->length, index);
+	const uint64_t length = element_count_of(work, field->length_is, field->length, index);
 	const size_t unit = field->in == ETL_IN_UTF16 ? 2 : 1;
 
 	if (length > common_cursor_left(&work->in)) {
@@ -237,7 +237,7 @@ static const uint8_t number_sizes[] = {
 	[ETL_IN_BOOLEAN] = 4, [ETL_IN_HEX32] = 4, [ETL_IN_HEX64] = 8,
 };
 
-static void take_other(struct rewriting *work, const struct etl_field *field)
+static void take_other_field(struct rewriting *work, const struct etl_field *field)
 {
 	switch (field->in) {
 	case ETL_IN_UTF16:
@@ -325,11 +325,11 @@ static uint64_t take_value(struct rewriting *work, const struct etl_field *field
 	if (field->in == ETL_IN_CHAR8 || field->in == ETL_IN_CHAR16)
 		return take_number(work, field->in == ETL_IN_CHAR8 ? 1 : 2, field->in == ETL_IN_CHAR8 ? 1 : 2);
 	if (field->in == ETL_IN_SOCKET)
-		take_socket(work, number_of(work, field->length_is, field->length, index));
+		take_socket(work, element_count_of(work, field->length_is, field->length, index));
 	else if (field->length_is != ETL_SIZE_OWN || field->in == ETL_IN_BINARY)
 		take_sized(work, field, index);
 	else
-		take_other(work, field);
+		take_other_field(work, field);
 	return 0;
 }
 
@@ -371,7 +371,7 @@ static void take_field(struct rewriting *work, size_t index, unsigned depth)
 	else if (field->count_is == ETL_SIZE_REST)
 		count = common_cursor_left(&work->in) / work->pointer_size;
 	else if (field->count_is != ETL_SIZE_OWN)
-		count = number_of(work, field->count_is, field->count, index);
+		count = element_count_of(work, field->count_is, field->count, index);
 	if (count > COUNT_MAX)
 		work->in.failed = true;
 	if (!work->in.failed && field->count_is != ETL_SIZE_OWN && field->count_is != ETL_SIZE_FIXED)

@@ -94,7 +94,7 @@ void etl_stacks_free(struct etl_stacks *stacks)
 	*stacks = (struct etl_stacks){0};
 }
 
-static int begin(struct etl_stacks *stacks)
+static int begin_stacks(struct etl_stacks *stacks)
 {
 	if (stacks->runtime)
 		return 0;
@@ -112,7 +112,7 @@ static int begin(struct etl_stacks *stacks)
  * ---- stacks of held buffers -----------------------------------------------------------------------------------------
  */
 
-static void add(struct etl_stacks *stacks, const struct etl_stack *stack)
+static void add_stack(struct etl_stacks *stacks, const struct etl_stack *stack)
 {
 	const uint32_t place = (uint32_t)((stacks->first + stacks->count) & (STACKS - 1));
 	struct etl_stack_bucket *bucket = bucket_of(stacks, stack->ticks);
@@ -192,7 +192,7 @@ static bool read_runtime(struct etl_stacks *stacks, const struct etl_record *rec
 int etl_stacks_find(struct etl_import *import, const struct etl_buffer *buffer, size_t *count)
 {
 	struct etl_stacks *stacks = &import->stacks;
-	const int status = begin(stacks);
+	const int status = begin_stacks(stacks);
 	const size_t before = stacks->count;
 	struct etl_record record;
 	struct etl_raw raw;
@@ -209,7 +209,7 @@ int etl_stacks_find(struct etl_import *import, const struct etl_buffer *buffer, 
 		stack.time = record.time;
 		stack.pointer_size = record.pointer_size;
 		if (walk ? read_walk(&record, &stack) : read_runtime(stacks, &record, &stack))
-			add(stacks, &stack);
+			add_stack(stacks, &stack);
 	}
 	*count = stacks->count - before;
 	return status;
@@ -333,7 +333,7 @@ int etl_stacks_take(struct etl_import *import, const struct etl_record *record, 
 {
 	struct etl_stacks *stacks = &import->stacks;
 	struct etl_stack *parts[ETL_STACKS_MAX] = {NULL};
-	const int status = begin(stacks);
+	const int status = begin_stacks(stacks);
 	bool whole;
 
 	*count = 0;

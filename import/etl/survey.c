@@ -80,7 +80,7 @@ static const struct {
 	{&file_io, 66, take_file_name},
 };
 
-static int look_at(struct etl_import *import, const struct etl_record *record)
+static int survey_record(struct etl_import *import, const struct etl_record *record)
 {
 	int status = 0;
 
@@ -108,7 +108,7 @@ static int look_at(struct etl_import *import, const struct etl_record *record)
  * Whether the survey needs the record. Most events of a large file are switches, samples, and events of providers,
  * which are skipped.
  */
-static bool is_wanted(const struct etl_raw *raw)
+static bool is_wanted_record(const struct etl_raw *raw)
 {
 	const unsigned hook = etl_raw_is_system(raw) ? etl_raw_hook(raw) : 0;
 
@@ -132,10 +132,10 @@ static int look_at_buffer(struct etl_import *import, const struct etl_buffer *bu
 	int status = 0;
 
 	while (!status && etl_record_find(buffer, &at, &raw) > 0) {
-		if (is_wanted(&raw)) {
+		if (is_wanted_record(&raw)) {
 			if (etl_record_read(&raw, &record))
 				break;
-			status = look_at(import, &record);
+			status = survey_record(import, &record);
 		}
 	}
 	return status;

@@ -41,7 +41,7 @@ static bool read_life(const struct etl_record *record, uint32_t *pid, uint32_t *
 	return true;
 }
 
-static int put(struct etl_threads *threads, uint32_t tid, uint32_t pid)
+static int put_thread(struct etl_threads *threads, uint32_t tid, uint32_t pid)
 {
 	return threads->pids.used < THREADS_MAX ? common_hash_map_put(&threads->pids, tid, pid) : 0;
 }
@@ -52,7 +52,7 @@ int etl_threads_survey(struct etl_threads *threads, const struct etl_record *rec
 
 	if (!read_life(record, &pid, &tid) || common_hash_map_get(&threads->pids, tid))
 		return 0;
-	return put(threads, tid, pid);
+	return put_thread(threads, tid, pid);
 }
 
 /*
@@ -147,7 +147,7 @@ int etl_threads_follow(struct etl_threads *threads, const struct etl_buffer *buf
 	if (record->kind != ETL_KIND_SYSTEM)
 		return 0;
 	if (read_life(record, &pid, &tid))
-		return put(threads, tid, pid);
+		return put_thread(threads, tid, pid);
 	if (record->hook >> 8 == ETL_GROUP_THREAD) {
 		int status = follow_switch(threads, cpu, record);
 

@@ -19,7 +19,7 @@ void perf_attrs_free(struct perf_attrs *attrs)
 	*attrs = (struct perf_attrs){0};
 }
 
-static int add(struct perf_attrs *attrs, const uint8_t *data, size_t size)
+static int add_attr(struct perf_attrs *attrs, const uint8_t *data, size_t size)
 {
 	struct perf_attr *attr;
 
@@ -122,7 +122,7 @@ int perf_attrs_read(struct perf_attrs *attrs, const struct perf_file *file)
 	for (uint64_t at = 0; !status && at + entry <= table.size && attrs->count < ATTRS_MAX; at += entry) {
 		status = perf_file_read(file, table.offset + at, data, entry);
 		if (!status)
-			status = add(attrs, data, entry - PERF_SECTION_SIZE);
+			status = add_attr(attrs, data, entry - PERF_SECTION_SIZE);
 		if (!status)
 			status = read_ids(attrs, file, data + entry - PERF_SECTION_SIZE);
 	}
@@ -137,7 +137,7 @@ int perf_attrs_record(struct perf_attrs *attrs, const struct perf_record *record
 	if (size < PERF_ATTR_SIZE_MIN || size > record->size)
 		return common_fail(PTL_CORRUPT, "offset %llu: an attribute of %zu bytes in a record of %zu",
 				   (unsigned long long)record->offset, size, record->size);
-	status = add(attrs, record->body, size);
+	status = add_attr(attrs, record->body, size);
 	return status ? status : add_ids(attrs, record->body + size, (record->size - size) / 8);
 }
 

@@ -53,7 +53,7 @@ static int scan(const struct search *search, const struct perf_aux_record *recor
 }
 
 /* Compares bytes of the first record from `at` on with the beginning of the second. Returns 1 if equal, 0 if not. */
-static int compare(const struct search *search, uint64_t at, uint64_t size)
+static int compare_overlap(const struct search *search, uint64_t at, uint64_t size)
 {
 	uint8_t *one = search->pieces, *other = search->pieces + PIECE;
 	size_t length = QUICK;
@@ -82,11 +82,11 @@ static int try_psb(void *context, uint64_t offset)
 		return 0;
 	if (search->candidates == CANDIDATES_MAX)
 		return 1;
-	status = compare(search, at, common < QUICK ? common : QUICK);
+	status = compare_overlap(search, at, common < QUICK ? common : QUICK);
 	if (status <= 0)
 		return status;
 	search->candidates++;
-	status = compare(search, at, common);
+	status = compare_overlap(search, at, common);
 	if (status > 0)
 		search->overlap = common;
 	return status;

@@ -22,7 +22,7 @@ void perf_expand_free(struct perf_expand *expand)
 	*expand = (struct perf_expand){0};
 }
 
-static int start(struct perf_expand *expand)
+static int start_expansion(struct perf_expand *expand)
 {
 	ZSTD_DStream *stream = ZSTD_createDStream();
 
@@ -35,7 +35,7 @@ static int start(struct perf_expand *expand)
 }
 
 /* Moves remaining bytes to the front, and makes room for more. */
-static int make_room(struct perf_expand *expand)
+static int make_window_room(struct perf_expand *expand)
 {
 	const size_t more = ZSTD_DStreamOutSize();
 
@@ -56,14 +56,14 @@ int perf_expand_add(struct perf_expand *expand, const uint8_t *data, size_t size
 {
 	ZSTD_inBuffer in = {data, size, 0};
 	bool full = false;
-	int status = expand->stream ? 0 : start(expand);
+	int status = expand->stream ? 0 : start_expansion(expand);
 
 	/* A full output buffer may mean that the decompressor holds more bytes. */
 	while (!status && (in.pos < in.size || full)) {
 		ZSTD_outBuffer out;
 		size_t result;
 
-		status = make_room(expand);
+		status = make_window_room(expand);
 		if (status)
 			break;
 		out = (ZSTD_outBuffer){expand->data, expand->capacity, expand->end};

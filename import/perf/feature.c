@@ -105,7 +105,7 @@ static int take_build_ids(struct perf_import *import, struct common_cursor curso
 	return status;
 }
 
-static int take(struct perf_import *import, uint64_t feature, const uint8_t *data, size_t size)
+static int take_feature(struct perf_import *import, uint64_t feature, const uint8_t *data, size_t size)
 {
 	struct ptl_machine *machine = &import->machine;
 	struct common_cursor cursor = common_cursor(data, size);
@@ -162,7 +162,7 @@ int perf_features_read(struct perf_import *import)
 			return common_fail_memory("a feature of perf.data", section.size);
 		status = perf_file_read(import->file, section.offset, data, section.size);
 		if (!status)
-			status = take(import, i, data, section.size);
+			status = take_feature(import, i, data, section.size);
 		free(data);
 	}
 	return status;
@@ -174,7 +174,7 @@ int perf_feature_record(struct perf_import *import, const struct perf_record *re
 		import->outcome.left_features++;
 		return 0;
 	}
-	return take(import, common_load64(record->body), record->body + 8, record->size - 8);
+	return take_feature(import, common_load64(record->body), record->body + 8, record->size - 8);
 }
 
 int perf_tracing_record(struct perf_import *import, const struct perf_record *record)

@@ -231,7 +231,7 @@ struct perf_section perf_file_feature(const struct perf_file *file, unsigned fea
 }
 
 /* Makes `size` bytes at file->at available in the window. Returns PTL_TRUNCATED at the end of the records. */
-static int look(struct perf_file *file, size_t size, const uint8_t **data)
+static int read_window(struct perf_file *file, size_t size, const uint8_t **data)
 {
 	const uint64_t left = file->end - file->at;
 	uint64_t skipped;
@@ -291,11 +291,11 @@ static int next_stored(struct perf_file *file, struct perf_record *record)
 	if (file->at == file->end)
 		return 0;
 	file->record_offset = file->at;
-	status = look(file, PERF_RECORD_HEADER_SIZE, &data);
+	status = read_window(file, PERF_RECORD_HEADER_SIZE, &data);
 	if (!status)
 		status = take_header(file, data, record);
 	if (!status)
-		status = look(file, PERF_RECORD_HEADER_SIZE + record->size, &data);
+		status = read_window(file, PERF_RECORD_HEADER_SIZE + record->size, &data);
 	if (status)
 		return status;
 	record->body = data + PERF_RECORD_HEADER_SIZE;
@@ -331,13 +331,13 @@ static int expand(struct perf_file *file, const struct perf_record *record)
 	int status;
 
 	if (record->type == PERF_RECORD_COMPRESSED2) {
-		const uint64_t said = size >= 8 ? common_load64(data) : UINT64_MAX;
+		const uint64_t stated_size = size >= 8 ? common_load64(data) : UINT64_MAX;
 
-		if (said > size - (size < 8 ? size : 8))
+		if (stated_size > size - (size < 8 ? size : 8))
 			return common_fail(PTL_CORRUPT, "offset %llu: a compressed record has less than it says",
 					   (unsigned long long)record->offset);
 		data += 8;
-		size = (size_t)said;
+		size = (size_t)stated_size;
 	}
 	status = perf_expand_add(&file->expand, data, size);
 

@@ -93,13 +93,13 @@ static bool is_the_one(const struct perf_import *import, const struct perf_mappi
 /* Opens a file of perf's cache by build id. The cache has files that were replaced since, and each vdso. */
 static int open_cached(const struct perf_mapping *mapping, const char *name, struct stat *info)
 {
-	const char *home = getenv("HOME");
+	const char *home_folder = getenv("HOME");
 	char path[4200];
 	int used;
 
-	if (!home || mapping->id.size < 2)
+	if (!home_folder || mapping->id.size < 2)
 		return -1;
-	used = snprintf(path, sizeof(path), "%.4000s/.debug/.build-id/%02x/", home, mapping->id.bytes[0]);
+	used = snprintf(path, sizeof(path), "%.4000s/.debug/.build-id/%02x/", home_folder, mapping->id.bytes[0]);
 	for (size_t i = 1; i < mapping->id.size; i++)
 		used += snprintf(path + used, sizeof(path) - (size_t)used, "%02x", mapping->id.bytes[i]);
 	snprintf(path + used, sizeof(path) - (size_t)used, "/%s", name);

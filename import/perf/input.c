@@ -189,7 +189,7 @@ static const struct {
 	{PERF_RECORD_FINISHED_INIT, take_running},
 };
 
-static int take(struct perf_import *import, const struct perf_record *record)
+static int take_any_record(struct perf_import *import, const struct perf_record *record)
 {
 	if (record->type < PERF_RECORD_KERNEL_END)
 		return take_kernel_record(import, record);
@@ -271,7 +271,7 @@ static void set_clock(struct perf_import *import)
 		import->machine.clock = PTL_CLOCK_MONOTONIC_RAW;
 }
 
-static int begin(struct perf_import *import, int fd)
+static int begin_import(struct perf_import *import, int fd)
 {
 	size_t count;
 	const struct ptl_schema *const *schemas = ptl_kernel_schemas(&count);
@@ -313,7 +313,7 @@ static int read_record(struct perf_import *import)
 	if (more)
 		status = import->records++ % CHECK_EVERY ? 0 : common_interrupt_check();
 	if (more && status >= 0)
-		status = take(import, &record);
+		status = take_any_record(import, &record);
 	if (more && status >= 0)
 		status = take_waiting(import);
 	if (status == PTL_CORRUPT || status == PTL_TRUNCATED)
@@ -372,7 +372,7 @@ static int write_losses(struct perf_import *import)
 	return status;
 }
 
-static int end(struct perf_import *import)
+static int end_import(struct perf_import *import)
 {
 	int status;
 
@@ -416,10 +416,10 @@ static int import_file(struct perf_import *import, int fd)
 
 	import->file = import->main;
 	if (!status)
-		status = begin(import, fd);
+		status = begin_import(import, fd);
 	if (!status)
 		status = read_records(import);
-	return status ? status : end(import);
+	return status ? status : end_import(import);
 }
 
 /* A folder's hash covers the bytes of all files in sequence. */

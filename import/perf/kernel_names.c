@@ -27,7 +27,7 @@ struct reading {
 	uint64_t reference_address;
 };
 
-static int take(void *context, const struct elf_kallsym *symbol)
+static int take_kernel_symbol(void *context, const struct elf_kallsym *symbol)
 {
 	struct reading *reading = context;
 	struct ptl_symbol copy = {.address = symbol->address, .type = (uint8_t)symbol->type};
@@ -46,12 +46,12 @@ static int take(void *context, const struct elf_kallsym *symbol)
  */
 static bool cached_path(const struct perf_build_id *id, char *path, size_t room)
 {
-	const char *home = getenv("HOME");
+	const char *home_folder = getenv("HOME");
 	int used;
 
-	if (!home || !id->size)
+	if (!home_folder || !id->size)
 		return false;
-	used = snprintf(path, room, "%.3900s/.debug/" KERNEL "/", home);
+	used = snprintf(path, room, "%.3900s/.debug/" KERNEL "/", home_folder);
 	for (size_t i = 0; i < id->size; i++)
 		used += snprintf(path + used, room - (size_t)used, "%02x", id->bytes[i]);
 	snprintf(path + used, room - (size_t)used, "/kallsyms");
@@ -78,7 +78,7 @@ static int read_list(const char *path, struct reading *reading)
 	elf_symbol_list_free(&reading->symbols);
 	reading->symbols = (struct elf_symbol_list){.limit = NAMES_MAX};
 	reading->reference_address = 0;
-	status = elf_kallsyms_read(path, take, reading);
+	status = elf_kallsyms_read(path, take_kernel_symbol, reading);
 	return status < 0 ? status : reading->symbols.count && reading->reference_address;
 }
 

@@ -21,19 +21,20 @@ void perf_order_free(struct perf_order *order)
 
 typedef struct perf_waiting *waiting_pointer;
 
-static bool is_before(const waiting_pointer *a, const waiting_pointer *b)
+static bool is_record_before(const waiting_pointer *a, const waiting_pointer *b)
 {
 	return (*a)->time != (*b)->time ? (*a)->time < (*b)->time : (*a)->arrival < (*b)->arrival;
 }
 
-COMMON_HEAP(waiting, waiting_pointer, is_before)
+COMMON_HEAP(waiting, waiting_pointer, is_record_before)
 
 static size_t size_of(const struct perf_waiting *waiting)
 {
 	return sizeof(*waiting) + waiting->record.size;
 }
 
-static struct perf_waiting *copy(const struct perf_record *record, const struct perf_sample *sample, size_t body)
+static struct perf_waiting *copy_waiting(const struct perf_record *record, const struct perf_sample *sample,
+					 size_t body)
 {
 	struct perf_waiting *waiting = malloc(sizeof(*waiting) + record->size);
 	uint8_t *bytes = (uint8_t *)(waiting + 1);
@@ -53,7 +54,7 @@ int perf_order_push(struct perf_order *order, const struct perf_record *record, 
 
 	if (COMMON_VECTOR_RESERVE(order->heap, order->capacity, order->count + 1, "records"))
 		return PTL_NO_MEMORY;
-	waiting = copy(record, sample, body);
+	waiting = copy_waiting(record, sample, body);
 	if (!waiting)
 		return common_fail_memory("a record", record->size);
 	waiting->arrival = order->arrivals++;

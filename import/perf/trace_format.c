@@ -214,8 +214,8 @@ static void describe_array(const struct declaration *declaration, const struct p
 	}
 }
 
-static void describe(const struct declaration *declaration, const struct perf_trace_field *field,
-		     struct ptl_field *described)
+static void describe_field(const struct declaration *declaration, const struct perf_trace_field *field,
+			   struct ptl_field *described)
 {
 	*described = (struct ptl_field){.name = declaration->name};
 	if (declaration->is_dynamic) {
@@ -283,7 +283,7 @@ static int add_field(struct perf_trace_format *format, char *line)
 	field->is_dynamic = declaration.is_dynamic;
 	field->is_relative = declaration.is_relative;
 	field->is_signed = is_signed;
-	describe(&declaration, field, &format->described[format->field_count]);
+	describe_field(&declaration, field, &format->described[format->field_count]);
 	if (!strcmp(declaration.name, COMMON_FLAGS) && field->size <= 8)
 		format->described[format->field_count].format = PTL_FORMAT_HEX;
 	format->field_count++;

@@ -41,7 +41,7 @@ bool perf_unwind_wants(const struct perf_sample *sample)
 	return sample->has_stack && sample->attr && sample->attr->sample_type & PERF_SAMPLE_REGS_USER;
 }
 
-static struct perf_space *find(const struct perf_unwinder *unwinder, uint32_t pid)
+static struct perf_space *find_space(const struct perf_unwinder *unwinder, uint32_t pid)
 {
 	const uint64_t *known = common_hash_map_get(&unwinder->spaces, pid);
 
@@ -50,7 +50,7 @@ static struct perf_space *find(const struct perf_unwinder *unwinder, uint32_t pi
 
 static struct perf_space *find_or_add(struct perf_unwinder *unwinder, uint32_t pid)
 {
-	struct perf_space *space = find(unwinder, pid);
+	struct perf_space *space = find_space(unwinder, pid);
 
 	if (space)
 		return space;
@@ -149,7 +149,7 @@ int perf_unwind_map(struct perf_unwinder *unwinder, const struct perf_mapping *m
 
 int perf_unwind_fork(struct perf_unwinder *unwinder, uint32_t parent, uint32_t child)
 {
-	const struct perf_space *from = find(unwinder, parent);
+	const struct perf_space *from = find_space(unwinder, parent);
 	struct perf_space *space;
 	int status;
 
@@ -169,7 +169,7 @@ int perf_unwind_fork(struct perf_unwinder *unwinder, uint32_t parent, uint32_t c
 
 void perf_unwind_forget(struct perf_unwinder *unwinder, uint32_t pid)
 {
-	struct perf_space *space = find(unwinder, pid);
+	struct perf_space *space = find_space(unwinder, pid);
 
 	if (!space)
 		return;
@@ -261,7 +261,7 @@ int perf_unwind_sample(struct perf_import *import, struct perf_sample *sample)
 {
 	struct perf_unwinder *unwinder = &import->unwinder;
 	struct elf_unwind_sample copy = {.pid = sample->pid, .stack = sample->stack, .stack_size = sample->stack_size};
-	struct perf_space *space = find(unwinder, sample->pid);
+	struct perf_space *space = find_space(unwinder, sample->pid);
 	uint64_t frames[ELF_UNWIND_FRAMES];
 	size_t count = 0;
 	bool whole = false;

@@ -177,7 +177,7 @@ static int parse_line(struct parser *parser, struct import_memory_range *range)
 	return check_range(parser, range, size, offset);
 }
 
-static int append(struct import_memory_map *map, size_t *capacity, const struct import_memory_range *range)
+static int append_memory_range(struct import_memory_map *map, size_t *capacity, const struct import_memory_range *range)
 {
 	if (COMMON_VECTOR_RESERVE(map->ranges, *capacity, map->count + 1, "memory map"))
 		return PTL_NO_MEMORY;
@@ -228,7 +228,7 @@ static int parse_lines(struct parser *parser, struct import_memory_map *map)
 			continue;
 		status = parse_line(parser, &range);
 		if (!status)
-			status = append(map, &capacity, &range);
+			status = append_memory_range(map, &capacity, &range);
 		if (status)
 			return status;
 	}

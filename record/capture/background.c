@@ -10,7 +10,7 @@
 #include "common/error.h"
 #include "common/signals.h"
 
-static void *run(void *context)
+static void *run_background(void *context)
 {
 	struct record_background *work = context;
 
@@ -26,9 +26,9 @@ void record_background_start(struct record_background *work, int (*function)(voi
 	work->context = context;
 	work->ended = false;
 	work->works = true;
-	work->threaded = common_thread_start(&work->thread, NULL, run, work) == 0;
+	work->threaded = common_thread_start(&work->thread, NULL, run_background, work) == 0;
 	if (!work->threaded)
-		(void)run(work);
+		(void)run_background(work);
 }
 
 static bool has_ended(const struct record_background *work)

@@ -43,7 +43,7 @@ static int add_stream_pair(struct record_capture *capture)
 	return status;
 }
 
-static int take_event(void *context, uint32_t stream_pair, enum record_part part, const struct ptl_event *event)
+static int capture_take_event(void *context, uint32_t stream_pair, enum record_part part, const struct ptl_event *event)
 {
 	struct record_capture *capture = context;
 	int status = 0;
@@ -172,7 +172,7 @@ static int make_parts(struct record_capture *capture)
 {
 	const struct record_sink sink = {
 		.context = capture,
-		.event = take_event,
+		.event = capture_take_event,
 		.code = capture->settings->embed == ELF_EMBED_NONE ? NULL : take_code,
 		.loss = take_loss,
 	};

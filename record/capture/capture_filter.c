@@ -56,10 +56,10 @@ int record_capture_wants(struct record_capture *capture, const struct record_ori
 	*wanted = true;
 	if (!filter->asks)
 		return 0;
-	filtered.asked = record_capture_asked(capture, event);
+	filtered.asked_event = record_capture_asked(capture, event);
 	if (origin->program) {
-		filtered.asked.program = known_program;
-		filtered.asked.context = (void *)(uintptr_t)origin->program;
+		filtered.asked_event.program = known_program;
+		filtered.asked_event.context = (void *)(uintptr_t)origin->program;
 	}
 	status = record_filter_wants(filter, &filtered, wanted);
 	capture->left_out += !*wanted;

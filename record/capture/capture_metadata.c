@@ -83,7 +83,7 @@ static int leave_out(struct record_capture *capture, uint32_t kind, const char *
 	return record_capture_loss(capture, &loss);
 }
 
-static bool has_room(const struct record_capture *capture, unsigned percent)
+static bool has_metadata_room(const struct record_capture *capture, unsigned percent)
 {
 	return format_writer_has_room(capture->output.writer, percent);
 }
@@ -94,7 +94,7 @@ int record_capture_schema(struct record_capture *capture, const struct ptl_schem
 
 	if (status < 0)
 		return status;
-	if (!has_room(capture, RECORD_ROOM_SCHEMAS))
+	if (!has_metadata_room(capture, RECORD_ROOM_SCHEMAS))
 		return leave_out(capture, PTL_LOSS_EVENTS,
 				 "the trace has no room for more schemas: some events are shown without names");
 	return record_output_check(&capture->output, ptl_writer_schema(capture->output.writer, schema));
@@ -106,7 +106,7 @@ int record_capture_map(struct record_capture *capture, const struct ptl_map *map
 
 	if (status < 0)
 		return status;
-	if (!has_room(capture, RECORD_ROOM_SCHEMAS))
+	if (!has_metadata_room(capture, RECORD_ROOM_SCHEMAS))
 		return leave_out(capture, PTL_LOSS_EVENTS,
 				 "the trace has no room for more schemas: some events are shown without names");
 	return record_output_check(&capture->output, ptl_writer_map(capture->output.writer, map));
@@ -116,7 +116,7 @@ int record_capture_attachment(void *context, const struct ptl_attachment *attach
 {
 	struct record_capture *capture = context;
 
-	if (!has_room(capture, RECORD_ROOM_ATTACHMENTS))
+	if (!has_metadata_room(capture, RECORD_ROOM_ATTACHMENTS))
 		return leave_out(capture, PTL_LOSS_SYMBOLS, "the trace has no room for more attachments");
 	return record_output_check(&capture->output, ptl_writer_attachment(capture->output.writer, attachment));
 }

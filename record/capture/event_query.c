@@ -17,7 +17,7 @@ struct record_event_query {
 	const char *name, *text;
 	struct query_expr *expr;
 	struct query_fields fields;
-	const struct record_asked_event *asked;
+	const struct record_asked_event *asked_event;
 	bool held;   /* was true for at least one event */
 	bool failed; /* an evaluation failed, and a message said so */
 };
@@ -37,7 +37,7 @@ static int refuse_files(const char *name, const struct query_expr *expr)
 	return status;
 }
 
-static int parse(struct record_event_query *query, const char *name, const char *text)
+static int parse_query(struct record_event_query *query, const char *name, const char *text)
 {
 	int status;
 
@@ -58,7 +58,7 @@ int record_event_query_new(const char *name, const char *text, struct record_eve
 
 	if (!made)
 		return common_fail_memory("an expression", sizeof(*made));
-	status = parse(made, name, text);
+	status = parse_query(made, name, text);
 	if (status < 0)
 		record_event_query_free(made);
 	else
@@ -82,13 +82,15 @@ const char *record_event_query_text(const struct record_event_query *query)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static const char *program(void *context)
+static const char *program_of_event(void *context)
 {
 	const struct record_event_query *query = context;
-	const struct record_asked_event *asked = query->asked;
+	const struct record_asked_event *asked_event = query->asked_event;
 	struct record_program_name name;
 
-	return asked->program && asked->program(asked->context, asked->event->pid, &name) ? name.path : "";
+	return asked_event->program && asked_event->program(asked_event->context, asked_event->event->pid, &name)
+		       ? name.path
+		       : "";
 }
 
 static const struct ptl_map *map(void *context, unsigned index)
@@ -96,8 +98,8 @@ static const struct ptl_map *map(void *context, unsigned index)
 	const struct record_event_query *query = context;
 	const struct ptl_field *field = query->at.locations[index].field;
 
-	return field && query->asked->schemas
-		       ? record_schemas_map(query->asked->schemas, &query->at.schema->provider, field->map)
+	return field && query->asked_event->schemas
+		       ? record_schemas_map(query->asked_event->schemas, &query->at.schema->provider, field->map)
 		       : NULL;
 }
 
@@ -108,7 +110,7 @@ static int evaluate(struct record_event_query *query, bool *truth)
 		.name = query->name,
 		.files = &files,
 		.pid = query->at.event->pid,
-		.program = program,
+		.program = program_of_event,
 		.map = map,
 		.context = query,
 	};
@@ -116,12 +118,13 @@ static int evaluate(struct record_event_query *query, bool *truth)
 	return query_event_truth(&query->at, &scope, query->expr, truth);
 }
 
-int record_event_query_holds(struct record_event_query *query, const struct record_asked_event *asked, bool *truth)
+int record_event_query_holds(struct record_event_query *query, const struct record_asked_event *asked_event,
+			     bool *truth)
 {
-	int status = query_event_fields_set(&query->at, &query->fields, asked->event, asked->schema);
+	int status = query_event_fields_set(&query->at, &query->fields, asked_event->event, asked_event->schema);
 
 	*truth = false;
-	query->asked = asked;
+	query->asked_event = asked_event;
 	if (status == 0)
 		status = evaluate(query, truth);
 	query->held |= *truth;

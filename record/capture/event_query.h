@@ -34,7 +34,8 @@ const char *record_event_query_text(const struct record_event_query *query);
  * Sets *truth to the expression's value for the event; a missing field makes the value false. Warns at the first event
  * whose evaluation fails. Fails with PTL_NO_MEMORY.
  */
-int record_event_query_holds(struct record_event_query *query, const struct record_asked_event *asked, bool *truth);
+int record_event_query_holds(struct record_event_query *query, const struct record_asked_event *asked_event,
+			     bool *truth);
 
 /* Returns a field that no schema has, if the expression was true for no event. Returns NULL otherwise. */
 const char *record_event_query_unknown(const struct record_event_query *query, const struct record_schemas *schemas);

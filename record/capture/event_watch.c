@@ -42,24 +42,24 @@ void record_event_watch_free(struct record_event_watch *watch)
 	free(watch);
 }
 
-static void note_match(struct record_event_watch *watch, const struct record_asked_event *asked)
+static void note_match(struct record_event_watch *watch, const struct record_asked_event *asked_event)
 {
-	const char *name = asked->schema ? asked->schema->event_name : "";
+	const char *name = asked_event->schema ? asked_event->schema->event_name : "";
 
 	snprintf(watch->match, sizeof(watch->match), "event %.300s of process %u",
-		 *name ? name : "that nothing explains", asked->event->pid);
+		 *name ? name : "that nothing explains", asked_event->event->pid);
 	watch->matched = true;
 }
 
-int record_event_watch_event(struct record_event_watch *watch, const struct record_asked_event *asked)
+int record_event_watch_event(struct record_event_watch *watch, const struct record_asked_event *asked_event)
 {
 	bool truth = false;
 	int status = 0;
 
 	for (size_t i = 0; status == 0 && !truth && i < watch->count; i++)
-		status = record_event_query_holds(watch->list[i], asked, &truth);
+		status = record_event_query_holds(watch->list[i], asked_event, &truth);
 	if (truth)
-		note_match(watch, asked);
+		note_match(watch, asked_event);
 	return status;
 }
 

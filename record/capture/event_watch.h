@@ -22,7 +22,7 @@ void record_event_watch_free(struct record_event_watch *watch);
  * Evaluates the expressions on an event. A field that the schema lacks makes a comparison false. Fails with
  * PTL_NO_MEMORY.
  */
-int record_event_watch_event(struct record_event_watch *watch, const struct record_asked_event *asked);
+int record_event_watch_event(struct record_event_watch *watch, const struct record_asked_event *asked_event);
 
 /* Returns the last match since the previous call, as "Request/Failed of process 17"; NULL without a match. */
 const char *record_event_watch_take(struct record_event_watch *watch);

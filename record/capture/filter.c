@@ -273,7 +273,7 @@ static int set_of_provider(struct record_filter *filter, const char *text, size_
 	return status;
 }
 
-static int set(struct record_filter *filter, const char *text)
+static int set_term(struct record_filter *filter, const char *text)
 {
 	const size_t term = find_term(text), name = strcspn(text, ":");
 
@@ -289,7 +289,7 @@ static int set(struct record_filter *filter, const char *text)
 
 int record_filter_set(struct record_filter *filter, const char *text)
 {
-	const int status = set(filter, text);
+	const int status = set_term(filter, text);
 
 	filter->asks = filter->provider_count || !is_empty(&filter->terms);
 	return status;
@@ -351,52 +351,52 @@ static bool is_program(const struct record_terms *terms, const struct record_pro
 	return false;
 }
 
-static bool runs_program(const struct record_terms *terms, const struct record_asked_event *asked)
+static bool runs_program(const struct record_terms *terms, const struct record_asked_event *asked_event)
 {
 	struct record_program_name name;
 
-	return asked->program(asked->context, asked->event->pid, &name) && is_program(terms, &name);
+	return asked_event->program(asked_event->context, asked_event->event->pid, &name) && is_program(terms, &name);
 }
 
-static int hold(struct record_terms *terms, const struct record_filtered_event *event, bool *wanted)
+static int terms_hold(struct record_terms *terms, const struct record_filtered_event *event, bool *wanted)
 {
-	const struct record_asked_event *asked = &event->asked;
-	const struct ptl_descriptor *descriptor = &asked->event->descriptor;
+	const struct record_asked_event *asked_event = &event->asked_event;
+	const struct ptl_descriptor *descriptor = &asked_event->event->descriptor;
 	int status = 0;
 
-	*wanted = common_id_set_has(&terms->pids, asked->event->pid) &&
+	*wanted = common_id_set_has(&terms->pids, asked_event->event->pid) &&
 		  (event->kernel || (common_id_set_has(&terms->ids, descriptor->id) &&
 				     (descriptor->keyword & terms->keywords) == terms->keywords)) &&
-		  (!terms->programs.size || runs_program(terms, asked));
+		  (!terms->programs.size || runs_program(terms, asked_event));
 	if (*wanted && terms->where)
-		status = record_event_query_holds(terms->where, asked, wanted);
+		status = record_event_query_holds(terms->where, asked_event, wanted);
 	terms->held |= *wanted;
 	return status;
 }
 
-static bool is_of(const struct record_provider_terms *provider, const struct record_filtered_event *event)
+static bool is_of_provider(const struct record_provider_terms *provider, const struct record_filtered_event *event)
 {
-	const struct ptl_schema *schema = event->asked.schema;
+	const struct ptl_schema *schema = event->asked_event.schema;
 	const char *name = event->provider ? event->provider : schema ? schema->provider_name : "";
 
-	return provider->has_guid ? common_guid_equal(&provider->guid, &event->asked.event->descriptor.provider)
+	return provider->has_guid ? common_guid_equal(&provider->guid, &event->asked_event.event->descriptor.provider)
 				  : fnmatch(provider->provider, name, FNM_CASEFOLD) == 0;
 }
 
 int record_filter_wants(struct record_filter *filter, const struct record_filtered_event *event, bool *wanted)
 {
-	int status = hold(&filter->terms, event, wanted);
+	int status = terms_hold(&filter->terms, event, wanted);
 
 	for (size_t i = 0; status == 0 && *wanted && i < filter->provider_count; i++)
-		if (is_of(&filter->providers[i], event))
-			status = hold(&filter->providers[i].terms, event, wanted);
+		if (is_of_provider(&filter->providers[i], event))
+			status = terms_hold(&filter->providers[i].terms, event, wanted);
 	return status;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
 /* "P:id=7 P:where=x > 1" */
-static void write_all(const struct record_terms *terms, const char *provider, struct ptl_bytes *text)
+static void write_provider_terms(const struct record_terms *terms, const char *provider, struct ptl_bytes *text)
 {
 	struct ptl_bytes term = {0};
 
@@ -420,7 +420,7 @@ static void warn(const struct record_terms *terms, const char *provider, const s
 		common_message_warning("--only where=%s: no event that came has a field %s",
 				       record_event_query_text(terms->where), field);
 	else if (!terms->held && !is_empty(terms)) {
-		write_all(terms, provider, &text);
+		write_provider_terms(terms, provider, &text);
 		common_message_warning("--only %s: no event that came is one of those", common_text_string(&text));
 		common_bytes_free(&text);
 	}

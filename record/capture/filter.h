@@ -51,7 +51,7 @@ int record_filter_copy(struct record_filter *filter, const struct record_filter 
 
 /* An event and its origin. */
 struct record_filtered_event {
-	struct record_asked_event asked;
+	struct record_asked_event asked_event;
 	const char *provider; /* provider's name; NULL: as the schema says */
 	bool kernel;          /* a kernel event, which has no ids or keywords */
 };

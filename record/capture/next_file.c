@@ -73,7 +73,7 @@ static int copy_code(struct record_next_file *next)
 	return status;
 }
 
-static int prepare(void *context)
+static int prepare_next_file(void *context)
 {
 	struct record_next_file *next = context;
 	int status = record_series_open_next(next->series, &next->file, &next->output);
@@ -91,7 +91,7 @@ static int prepare(void *context)
 
 /* ---- on the recorder's thread ---------------------------------------------------------------- */
 
-static int open_source(struct record_next_file *next, struct record_output *source)
+static int open_code_source(struct record_next_file *next, struct record_output *source)
 {
 	char path[64];
 
@@ -120,13 +120,13 @@ int record_next_file_new(struct record_capture *capture, uint8_t (*hashes)[PTL_H
 	next->count = count;
 	next->last = &next->first;
 	next->fd = next->file.memory = next->output.fd = -1;
-	status = open_source(next, &capture->output);
+	status = open_code_source(next, &capture->output);
 	if (status < 0) {
 		record_next_file_free(next);
 		return status;
 	}
 	record_series_prepare(capture->series, capture->output.failed);
-	record_background_start(&next->work, prepare, next);
+	record_background_start(&next->work, prepare_next_file, next);
 	capture->next = next;
 	return 0;
 }

@@ -11,7 +11,7 @@
 
 static const struct ptl_field note_fields[] = {{.name = "Text", .type = PTL_TYPE_UTF8}};
 
-static int begin(struct record_capture *capture, const struct ptl_guid *guid)
+static int begin_notes(struct record_capture *capture, const struct ptl_guid *guid)
 {
 	const struct ptl_schema schema = {
 		.provider = *guid,
@@ -45,6 +45,6 @@ int record_note(struct record_capture *capture, const struct record_note *note)
 	int status = ptl_guid_from_name(PROVIDER, &event.descriptor.provider);
 
 	if (status == 0 && !capture->has_notes)
-		status = begin(capture, &event.descriptor.provider);
+		status = begin_notes(capture, &event.descriptor.provider);
 	return status < 0 ? status : record_capture_put(capture, capture->note_stream, &event);
 }

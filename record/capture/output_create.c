@@ -85,7 +85,7 @@ static int open_when_read(const char *path)
 {
 	static const struct timespec pause = {0, READER_WAIT_MS * 1000000};
 
-	for (bool said = false;; said = true) {
+	for (bool announced = false;; announced = true) {
 		const int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 		struct stat info;
 
@@ -95,7 +95,7 @@ static int open_when_read(const char *path)
 			errno = EINTR;
 			return -1;
 		}
-		if (!said)
+		if (!announced)
 			common_message_note("%s: waiting for a reader", path);
 		nanosleep(&pause, NULL);
 	}

@@ -19,7 +19,7 @@ struct key {
 	uint8_t version, opcode;
 };
 
-static const struct ptl_schema *find(const struct record_schemas *schemas, const struct key *key)
+static const struct ptl_schema *find_schema(const struct record_schemas *schemas, const struct key *key)
 {
 	const uint64_t *known = common_byte_map_get(&schemas->map, key, sizeof(*key));
 
@@ -29,8 +29,8 @@ static const struct ptl_schema *find(const struct record_schemas *schemas, const
 const struct ptl_schema *record_schemas_find(const struct record_schemas *schemas,
 					     const struct ptl_descriptor *descriptor)
 {
-	return find(schemas,
-		    &(struct key){descriptor->provider, descriptor->id, descriptor->version, descriptor->opcode});
+	return find_schema(
+		schemas, &(struct key){descriptor->provider, descriptor->id, descriptor->version, descriptor->opcode});
 }
 
 const struct ptl_schema *record_schemas_next(const struct record_schemas *schemas, size_t *at)
@@ -38,7 +38,7 @@ const struct ptl_schema *record_schemas_next(const struct record_schemas *schema
 	const void *key;
 	size_t size;
 
-	return common_byte_map_next(&schemas->map, at, &key, &size) ? find(schemas, key) : NULL;
+	return common_byte_map_next(&schemas->map, at, &key, &size) ? find_schema(schemas, key) : NULL;
 }
 
 /* ---- maps of values -------------------------------------------------------------------------- */
@@ -123,7 +123,7 @@ int record_schemas_add(struct record_schemas *schemas, const struct ptl_schema *
 	struct ptl_schema *copy = NULL;
 	int status;
 
-	if (find(schemas, &key) || schemas->map.used >= SCHEMAS_MAX)
+	if (find_schema(schemas, &key) || schemas->map.used >= SCHEMAS_MAX)
 		return 0;
 	format_schema_encode(schema, &encoded);
 	status = encoded.failed ? common_fail_memory("a schema", encoded.size)

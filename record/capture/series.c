@@ -58,7 +58,7 @@ struct record_series {
 	bool in_memory;
 	int memory[CIRCULAR_PARTS];       /* descriptors by number % CIRCULAR_PARTS */
 	struct record_series_mark *marks; /* ring of MARKS entries by number */
-	bool said;
+	bool refusal_reported;
 	struct ptl_state *state; /* state as of OVERLAP ago */
 	struct pending *first, **last;
 };
@@ -340,9 +340,9 @@ void record_series_begun(struct record_series *series, uint64_t bytes)
 void record_series_refused(struct record_series *series)
 {
 	series->refused = true;
-	if (series->said)
+	if (series->refusal_reported)
 		return;
-	series->said = true;
+	series->refusal_reported = true;
 	common_message_error("%s", ptl_error_text());
 	common_message_hint("%s goes on; the next file is tried again every second", series->path);
 }
@@ -388,7 +388,7 @@ static int add_pending(struct record_series *series, const struct ptl_event *eve
 }
 
 /* Updates the state by all events before `until`; no older event arrives afterwards. */
-static int settle(struct record_series *series, uint64_t until)
+static int settle_state(struct record_series *series, uint64_t until)
 {
 	int status = 0;
 
@@ -408,7 +408,7 @@ int record_series_event(struct record_series *series, const struct ptl_event *ev
 {
 	const int status = add_pending(series, event);
 
-	return status < 0 ? status : settle(series, event->time > OVERLAP ? event->time - OVERLAP : 0);
+	return status < 0 ? status : settle_state(series, event->time > OVERLAP ? event->time - OVERLAP : 0);
 }
 
 int record_series_rundown(struct record_series *series, uint64_t now, uint64_t *start,
@@ -422,7 +422,7 @@ int record_series_rundown(struct record_series *series, uint64_t now, uint64_t *
 		.take = take,
 		.context = context,
 	};
-	int status = settle(series, rundown.time);
+	int status = settle_state(series, rundown.time);
 
 	*start = rundown.time;
 	if (status == 0)

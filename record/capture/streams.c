@@ -426,9 +426,9 @@ int record_capture_event(struct record_capture *capture, uint32_t stream, const 
 	int status = 0;
 
 	if (capture->watch) {
-		const struct record_asked_event asked = record_capture_asked(capture, event);
+		const struct record_asked_event asked_event = record_capture_asked(capture, event);
 
-		status = record_event_watch_event(capture->watch, &asked);
+		status = record_event_watch_event(capture->watch, &asked_event);
 	}
 	capture->events++;
 	return status < 0 ? status : record_capture_put(capture, stream, event);

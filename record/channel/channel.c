@@ -41,7 +41,7 @@ static struct {
 	struct robust_list node;
 } held;
 
-static void hold(uint32_t *futex)
+static void hold_futex(uint32_t *futex)
 {
 	size_t size;
 
@@ -85,7 +85,7 @@ int channel_create(struct channel *channel, const struct channel_config *config)
 	channel->header->magic = CHANNEL_MAGIC;
 	channel->header->version = CHANNEL_VERSION;
 	channel->header->config = channel->config;
-	hold(&channel->header->recorder);
+	hold_futex(&channel->header->recorder);
 	return 0;
 fail:
 	status = -errno;

@@ -84,15 +84,15 @@ static int open_cpu(struct record_channel_cpus *cpus, uint32_t number, struct re
 	return status < 0 ? status : record_capture_event_stream(cpus->capture, &cpu->events);
 }
 
-static struct record_channel_turn *find(const struct record_channel_cpu *cpu, uint64_t number)
+static struct record_channel_turn *find_turn(const struct record_channel_cpu *cpu, uint64_t number)
 {
 	const uint64_t *found = common_hash_map_get(&cpu->turns, number);
 
 	return found ? (struct record_channel_turn *)(uintptr_t)*found : NULL;
 }
 
-static int add(struct record_channel_cpus *cpus, uint32_t number, uint64_t turn_number,
-	       struct record_channel_turn **result)
+static int add_turn(struct record_channel_cpus *cpus, uint32_t number, uint64_t turn_number,
+		    struct record_channel_turn **result)
 {
 	struct record_channel_cpu *cpu;
 	struct record_channel_turn *turn;
@@ -104,7 +104,7 @@ static int add(struct record_channel_cpus *cpus, uint32_t number, uint64_t turn_
 	cpu = cpus->list[number];
 	if (!cpu)
 		status = open_cpu(cpus, number, &cpu);
-	if (status < 0 || turn_number < cpu->next || turn_number - cpu->next > TURNS_MAX || find(cpu, turn_number))
+	if (status < 0 || turn_number < cpu->next || turn_number - cpu->next > TURNS_MAX || find_turn(cpu, turn_number))
 		return status;
 	turn = calloc(1, sizeof(*turn));
 	if (!turn)
@@ -176,12 +176,12 @@ static int write_waiting(struct record_channel_cpus *cpus, struct record_channel
 }
 
 /* Writes the turns that are next in order. */
-static int advance(struct record_channel_cpus *cpus, struct record_channel_cpu *cpu)
+static int write_next_turns(struct record_channel_cpus *cpus, struct record_channel_cpu *cpu)
 {
 	struct record_channel_turn *turn;
 	int status = 0;
 
-	while (status == 0 && (turn = find(cpu, cpu->next))) {
+	while (status == 0 && (turn = find_turn(cpu, cpu->next))) {
 		status = write_waiting(cpus, cpu, turn);
 		if (!turn->complete)
 			return status;
@@ -217,7 +217,7 @@ static int give_up(struct record_channel_cpus *cpus, struct record_channel_cpu *
 		return 0;
 	cpu->next = first;
 	status = record_capture_loss(cpus->capture, &loss);
-	return status < 0 ? status : advance(cpus, cpu);
+	return status < 0 ? status : write_next_turns(cpus, cpu);
 }
 
 /* ---- reports of turns ------------------------------------------------------------------------ */
@@ -225,7 +225,7 @@ static int give_up(struct record_channel_cpus *cpus, struct record_channel_cpu *
 int record_channel_turn_begin(struct record_channel_cpus *cpus, const struct channel_message_cpu *message,
 			      struct record_channel_turn **turn)
 {
-	int status = add(cpus, message->cpu, message->turn, turn);
+	int status = add_turn(cpus, message->cpu, message->turn, turn);
 
 	if (status < 0 || !*turn)
 		return status;
@@ -245,7 +245,7 @@ int record_channel_turn_bytes(struct record_channel_cpus *cpus, struct record_ch
 		return common_fail_memory("packets", size);
 	cpus->waiting += size;
 	turn->time = time;
-	status = advance(cpus, cpus->list[turn->cpu]);
+	status = write_next_turns(cpus, cpus->list[turn->cpu]);
 	for (uint32_t i = 0; status == 0 && cpus->waiting > WAITING_MAX && i < CHANNEL_CPUS_MAX; i++)
 		status = cpus->list[i] ? give_up(cpus, cpus->list[i]) : 0;
 	return status;
@@ -257,20 +257,20 @@ int record_channel_turn_psb(struct record_channel_cpus *cpus, struct record_chan
 	if (COMMON_VECTOR_RESERVE(turn->psbs, turn->psb_capacity, turn->psb_count + 1, "PSBs"))
 		return PTL_NO_MEMORY;
 	turn->psbs[turn->psb_count++] = (struct psb){position, time};
-	return advance(cpus, cpus->list[turn->cpu]);
+	return write_next_turns(cpus, cpus->list[turn->cpu]);
 }
 
 int record_channel_turn_end(struct record_channel_cpus *cpus, struct record_channel_turn *turn, uint64_t time)
 {
 	turn->complete = true;
 	turn->end = time;
-	return advance(cpus, cpus->list[turn->cpu]);
+	return write_next_turns(cpus, cpus->list[turn->cpu]);
 }
 
 int record_channel_turn_skip(struct record_channel_cpus *cpus, uint32_t cpu, uint64_t number)
 {
 	struct record_channel_turn *turn;
-	int status = add(cpus, cpu, number, &turn);
+	int status = add_turn(cpus, cpu, number, &turn);
 
 	if (status < 0 || !turn)
 		return status;
@@ -285,14 +285,14 @@ int record_channel_cpus_finish(struct record_channel_cpus *cpus)
 		struct record_channel_cpu *cpu = cpus->list[i];
 
 		while (status == 0 && cpu && cpu->turns.used) {
-			struct record_channel_turn *turn = find(cpu, cpu->next);
+			struct record_channel_turn *turn = find_turn(cpu, cpu->next);
 
 			if (!turn)
 				status = give_up(cpus, cpu);
 			else if (!turn->complete)
 				status = record_channel_turn_end(cpus, turn, turn->time);
 			else
-				status = advance(cpus, cpu);
+				status = write_next_turns(cpus, cpu);
 		}
 	}
 	return status;

@@ -43,7 +43,7 @@ static struct program *find_program(const struct record_channel_facts *facts, ui
 }
 
 /* Reports the program with the strings so far. */
-static int complete(struct record_channel_facts *facts, struct program *program, uint64_t now)
+static int complete_program(struct record_channel_facts *facts, struct program *program, uint64_t now)
 {
 	int status;
 
@@ -58,7 +58,7 @@ int record_channel_facts_end(struct record_channel_facts *facts, uint32_t proces
 {
 	struct program *program = find_program(facts, process);
 
-	return program ? complete(facts, program, now) : 0;
+	return program ? complete_program(facts, program, now) : 0;
 }
 
 int record_channel_facts_end_all(struct record_channel_facts *facts, uint64_t now)
@@ -68,7 +68,7 @@ int record_channel_facts_end_all(struct record_channel_facts *facts, uint64_t no
 	int status = 0;
 
 	while (status == 0 && common_hash_map_next(&facts->programs, &at, &number, &value)) {
-		status = complete(facts, (struct program *)(uintptr_t)value, now);
+		status = complete_program(facts, (struct program *)(uintptr_t)value, now);
 		/* A removal may move other entries. */
 		at = 0;
 	}
@@ -119,7 +119,7 @@ static int program_goes_on(struct record_channel_facts *facts, const struct chan
 	common_write_bytes(&program->bytes, message + 1, message->length);
 	if (program->bytes.failed)
 		return common_fail_memory("command line", program->total);
-	return program->bytes.size == program->total ? complete(facts, program, now) : 0;
+	return program->bytes.size == program->total ? complete_program(facts, program, now) : 0;
 }
 
 /* ---- other messages -------------------------------------------------------------------------- */

@@ -57,7 +57,7 @@ struct record_channel_process *record_channel_process(struct record_channel *cha
 	return process;
 }
 
-static void forget(struct record_channel *channel, struct record_channel_process *process)
+static void forget_process(struct record_channel *channel, struct record_channel_process *process)
 {
 	common_hash_map_remove(&channel->processes, process->number);
 	if (process->pidfd >= 0)
@@ -66,13 +66,13 @@ static void forget(struct record_channel *channel, struct record_channel_process
 }
 
 /* Completes the streams of a dead process. */
-static int complete(struct record_channel *channel, struct record_channel_process *process)
+static int complete_streams(struct record_channel *channel, struct record_channel_process *process)
 {
 	int status = record_channel_finish_process(channel, process->number, NULL);
 
 	if (status == 0)
 		status = record_channel_order_gone(&channel->order, process->number, process->sequence);
-	forget(channel, process);
+	forget_process(channel, process);
 	return status;
 }
 
@@ -104,7 +104,7 @@ int record_channel_reap(struct record_channel *channel)
 			process->dead = true;
 	}
 	while (status == 0 && (process = find_dead(channel, false)))
-		status = complete(channel, process);
+		status = complete_streams(channel, process);
 	return status < 0 ? status : record_channel_order_deliver(&channel->order, record_now(), false);
 }
 
@@ -120,7 +120,7 @@ int record_channel_reap_all(struct record_channel *channel)
 		status = record_channel_drain(channel, &work);
 		process = find_dead(channel, true);
 		if (status == 0 && process)
-			status = complete(channel, process);
+			status = complete_streams(channel, process);
 	}
 	return status < 0 ? status : record_channel_order_deliver(&channel->order, record_now(), true);
 }

@@ -14,12 +14,12 @@ void record_sequencer_free(struct record_sequencer *sequencer)
 	*sequencer = (struct record_sequencer){0};
 }
 
-static bool is_before(const struct record_item *a, const struct record_item *b)
+static bool is_item_before(const struct record_item *a, const struct record_item *b)
 {
 	return a->sequence != b->sequence ? a->sequence < b->sequence : a->arrival < b->arrival;
 }
 
-COMMON_HEAP(item, struct record_item, is_before)
+COMMON_HEAP(item, struct record_item, is_item_before)
 
 int record_sequencer_push(struct record_sequencer *sequencer, uint64_t sequence, void *data, size_t size)
 {

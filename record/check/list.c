@@ -35,7 +35,7 @@ void check_list_free(struct check_list *list)
 	*list = (struct check_list){.root = list->root};
 }
 
-static const char *copy(struct check_list *list, const char *text)
+static const char *copy_text(struct check_list *list, const char *text)
 {
 	char *made = text ? strdup(text) : NULL;
 
@@ -61,9 +61,9 @@ void check_list_add(struct check_list *list, const struct check_item *item)
 	}
 	added = &list->items[list->count++];
 	*added = *item;
-	added->value = copy(list, item->value);
-	added->why = copy(list, item->why);
-	added->remedy = copy(list, item->remedy);
+	added->value = copy_text(list, item->value);
+	added->why = copy_text(list, item->why);
+	added->remedy = copy_text(list, item->remedy);
 }
 
 /* ---- printing -------------------------------------------------------------------------------- */

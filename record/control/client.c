@@ -462,7 +462,7 @@ static const struct command commands[] = {
 	 no_options, run_stop, false},
 };
 
-static const struct command *find(const char *word)
+static const struct command *find_command(const char *word)
 {
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(commands[i].name, word))
@@ -478,10 +478,10 @@ void record_control_near(struct common_nearest *nearest)
 
 bool record_control_is_command(const char *word)
 {
-	return find(word) != NULL;
+	return find_command(word) != NULL;
 }
 
-static int run(const struct command *command, const struct settings *settings, const char *operand)
+static int run_command(const struct command *command, const struct settings *settings, const char *operand)
 {
 	char memory[RECORD_ENDED_MAX];
 	struct record_ended ended;
@@ -534,7 +534,7 @@ static int conclude(int status)
 
 int record_control_command(int argc, char **argv)
 {
-	const struct command *command = find(argv[0]);
+	const struct command *command = find_command(argv[0]);
 	const struct common_option *const tables[] = {command->options, NULL};
 	char program[64];
 	const struct common_command_line line = {
@@ -555,7 +555,7 @@ int record_control_command(int argc, char **argv)
 	if (status == 0 && command->file)
 		settings.file = argv[first + 1];
 	if (status == 0)
-		status = conclude(run(command, &settings, argv[first]));
+		status = conclude(run_command(command, &settings, argv[first]));
 	common_string_list_free(&settings.on);
 	common_string_list_free(&settings.off);
 	common_string_list_free(&settings.events_on);

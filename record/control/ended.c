@@ -40,7 +40,7 @@ static void file_of(const char *name, char file[FILE_NAME_SIZE])
 	snprintf(file, FILE_NAME_SIZE, PREFIX "%s" SUFFIX, name);
 }
 
-static bool name_of(const char *file, char name[COMMON_SESSION_NAME_MAX + 1])
+static bool session_name_of(const char *file, char name[COMMON_SESSION_NAME_MAX + 1])
 {
 	const size_t size = strlen(file), around = strlen(PREFIX SUFFIX);
 
@@ -60,7 +60,7 @@ static bool has_socket(int folder, const char *name)
 	return faccessat(folder, file, F_OK, 0) == 0;
 }
 
-static bool is_before(const struct timespec *a, const struct timespec *b)
+static bool is_time_before(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
 }
@@ -83,12 +83,13 @@ static void find_names(int folder, struct names *names)
 	while (entries && names->count < NAMES_MAX && (entry = readdir(entries))) {
 		char *name = names->list[names->count];
 
-		if (!name_of(entry->d_name, name) || fstatat(folder, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+		if (!session_name_of(entry->d_name, name) ||
+		    fstatat(folder, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		names->count++;
 		if (has_socket(folder, name))
 			continue;
-		if (!names->over++ || is_before(&info.st_mtim, &names->oldest_time)) {
+		if (!names->over++ || is_time_before(&info.st_mtim, &names->oldest_time)) {
 			memcpy(names->oldest, name, sizeof(names->oldest));
 			names->oldest_time = info.st_mtim;
 		}
@@ -109,7 +110,7 @@ int record_ended_list(int folder, int (*visit)(void *context, const char *name),
 	return status;
 }
 
-static bool write_all(int fd, const struct record_ended *ended)
+static bool write_ended(int fd, const struct record_ended *ended)
 {
 	return dprintf(fd, "%lld%c%s%c%s%c%s%c%lld%c%s%c%s%c", (long long)ended->time, 0, ended->why, 0, ended->file, 0,
 		       ended->messages, 0, (long long)ended->begun, 0, ended->stem, 0, ended->suffix, 0) > 0;
@@ -131,7 +132,7 @@ void record_ended_write(int folder, const char *name, const struct record_ended 
 	fd = openat(folder, unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
 	if (fd < 0)
 		return;
-	written = write_all(fd, ended);
+	written = write_ended(fd, ended);
 	if (close(fd) < 0 || !written || renameat(folder, unfinished, folder, file) < 0)
 		(void)unlinkat(folder, unfinished, 0);
 }

@@ -151,7 +151,7 @@ static int query(struct request *request)
 	return 0;
 }
 
-static int list(struct request *request)
+static int list_answers(struct request *request)
 {
 	const struct record_session *session = request->session;
 	struct ptl_writer_counts written;
@@ -247,7 +247,7 @@ static int files(struct request *request)
 	return status < 0 ? status : record_capture_files(capture, answer_path, request->answer);
 }
 
-static int keep(struct request *request)
+static int keep_file(struct request *request)
 {
 	const int status = record_capture_keep(&request->session->capture);
 
@@ -256,11 +256,11 @@ static int keep(struct request *request)
 	return status;
 }
 
-static int flush(struct request *request)
+static int flush_capture(struct request *request)
 {
 	struct record_capture *capture = &request->session->capture;
 
-	return capture->keeper ? keep(request) : record_capture_flush(capture);
+	return capture->keeper ? keep_file(request) : record_capture_flush(capture);
 }
 
 static int answer_only(void *context, const char *path)
@@ -311,7 +311,7 @@ static int snapshot(struct request *request)
 
 	/* A request with a FILE operand leaves the merge to the client. */
 	if (session->capture.keeper && !request->count)
-		return keep(request);
+		return keep_file(request);
 	for (size_t i = 0; status == 0 && i < session->running_count; i++) {
 		const struct record_running *running = &session->running[i];
 
@@ -330,7 +330,7 @@ static int snapshot(struct request *request)
 			   "recorded so far");
 }
 
-static int stop(struct request *request)
+static int stop_session(struct request *request)
 {
 	request->session->leave = true;
 	*request->when = RECORD_CONTROL_AT_END;
@@ -350,8 +350,9 @@ static const struct {
 	const char *word;
 	int (*run)(struct request *request);
 } requests[] = {
-	{"query", query}, {"list", list},   {"update", update},  {"flush", flush}, {"snapshot", snapshot},
-	{"stop", stop},   {"files", files}, {"next", next_file}, {"rest", rest},
+	{"query", query},         {"list", list_answers}, {"update", update},
+	{"flush", flush_capture}, {"snapshot", snapshot}, {"stop", stop_session},
+	{"files", files},         {"next", next_file},    {"rest", rest},
 };
 
 int record_control_request(struct record_session *session, const char *text, size_t size, FILE *answer,

@@ -72,7 +72,7 @@ static int64_t time_of_files(void)
 	return time_by(CLOCK_REALTIME_COARSE);
 }
 
-static int open_source(struct record_session *session, void **state)
+static int server_open(struct record_session *session, void **state)
 {
 	struct control *control = calloc(1, sizeof(*control));
 	int status;
@@ -186,7 +186,7 @@ static void send_answer(int fd, int status, const char *text, size_t size)
 	(void)sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void answer(int fd, int status, const char *text, size_t size)
+static void send_limited_answer(int fd, int status, const char *text, size_t size)
 {
 	static const char too_long[] = "the answer is too long for one message";
 
@@ -244,7 +244,7 @@ static void answer_waiters(struct control *control, enum record_control_when whe
 {
 	for (size_t i = control->waiter_count; i-- > 0;)
 		if (control->waiters[i].when == when) {
-			answer(control->waiters[i].fd, status, text, strlen(text));
+			send_limited_answer(control->waiters[i].fd, status, text, strlen(text));
 			leave_waiter(control, i);
 		}
 }
@@ -267,11 +267,11 @@ static void handle(struct control *control, int fd, size_t size)
 	status = record_control_request(control->session, control->request, size, stream, &when);
 	if (status < 0) {
 		fclose(stream);
-		answer(fd, status, ptl_error_text(), strlen(ptl_error_text()));
+		send_limited_answer(fd, status, ptl_error_text(), strlen(ptl_error_text()));
 	} else {
 		fclose(stream);
 		if (when == RECORD_CONTROL_NOW)
-			answer(fd, status, text, text_size);
+			send_limited_answer(fd, status, text, text_size);
 	}
 	free(text);
 	if (when == RECORD_CONTROL_NOW)
@@ -281,7 +281,7 @@ static void handle(struct control *control, int fd, size_t size)
 }
 
 /* Reads a request. Returns true if the connection needs no further look. */
-static bool look(struct control *control, const struct connection *connection, uint64_t now)
+static bool read_request(struct control *control, const struct connection *connection, uint64_t now)
 {
 	const ssize_t size = recv(connection->fd, control->request, COMMON_SESSION_MESSAGE_MAX, MSG_DONTWAIT);
 
@@ -302,7 +302,7 @@ static void answer_keepers(struct control *control)
 	answer_waiters(control, RECORD_CONTROL_KEPT, failure[0] ? PTL_SYSTEM : 0, failure);
 }
 
-static int drain(void *state, uint64_t now, bool *work)
+static int server_drain(void *state, uint64_t now, bool *work)
 {
 	struct control *control = state;
 
@@ -313,19 +313,19 @@ static int drain(void *state, uint64_t now, bool *work)
 		answer_keepers(control);
 	take_connections(control);
 	for (size_t i = control->count; i-- > 0;)
-		if (look(control, &control->connections[i], now))
+		if (read_request(control, &control->connections[i], now))
 			control->connections[i] = control->connections[--control->count];
 	return 0;
 }
 
-static uint64_t due(void *state, uint64_t now)
+static uint64_t server_due(void *state, uint64_t now)
 {
 	const struct control *control = state;
 
 	return control->count || count_waiters(control, RECORD_CONTROL_KEPT) ? now + LOOK_TIME : UINT64_MAX;
 }
 
-static int finish(void *state, bool alone)
+static int server_finish(void *state, bool alone)
 {
 	(void)state;
 	(void)alone;
@@ -423,7 +423,7 @@ static void leave_last_word(const struct control *control)
 }
 
 /* Runs after the file is complete. */
-static void close_source(void *state)
+static void server_close(void *state)
 {
 	struct control *control = state;
 	const struct record_settings *settings = control->session->settings;
@@ -447,9 +447,9 @@ static void close_source(void *state)
 const struct record_source record_control_source = {
 	.name = "control",
 	.summary = "requests of who controls a named session",
-	.open = open_source,
-	.drain = drain,
-	.due = due,
-	.finish = finish,
-	.close = close_source,
+	.open = server_open,
+	.drain = server_drain,
+	.due = server_due,
+	.finish = server_finish,
+	.close = server_close,
 };

@@ -63,7 +63,7 @@ static int wait_until_ready(const struct record_settings *settings, pid_t child,
 	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : COMMON_EXIT_SYSTEM;
 }
 
-static int start(struct record_settings *settings, int (*run)(const struct record_settings *settings))
+static int start_recorder(struct record_settings *settings, int (*run)(const struct record_settings *settings))
 {
 	int ends[2], status;
 	pid_t child;
@@ -111,7 +111,7 @@ int record_control_start(struct record_settings *settings, int (*run)(const stru
 	if (status < 0)
 		return common_message_failure(status);
 	say_killed(settings);
-	status = start(settings, run);
+	status = start_recorder(settings, run);
 	/* A failed start leaves the socket behind. */
 	if (status != COMMON_EXIT_OK)
 		common_session_end(settings->control.folder, settings->session_name, settings->control.listener);

@@ -71,7 +71,7 @@ uint64_t record_image_store_cut_names(const struct record_image_store *store)
  * Returns the mapping's name as defined in ptl/kernel.h. The kernel shows files without a name as "PATH (deleted)", and
  * memory files as "/memfd:NAME (deleted)".
  */
-static const char *name_of(struct record_image_store *store, const struct record_mapping *mapping)
+static const char *mapping_name_of(struct record_image_store *store, const struct record_mapping *mapping)
 {
 	static const char suffix[] = " (deleted)", memfd[] = "/memfd:";
 	size_t length = mapping->path_length < NAME_MAX_LENGTH ? mapping->path_length : NAME_MAX_LENGTH;
@@ -114,7 +114,7 @@ int record_image_store_add(struct record_image_store *store, const struct record
 		.base = mapping->base,
 		.size = mapping->size,
 		.default_base = mapping->base,
-		.file_name = name_of(store, mapping),
+		.file_name = mapping_name_of(store, mapping),
 		.file_offset = mapping->file_offset,
 		.protection = mapping->protection,
 		.device_major = major(mapping->device),

@@ -88,7 +88,7 @@ static bool open_folder(const struct record_jit_files *files, uint32_t pid, int 
 	return true;
 }
 
-static int add(struct record_jit_files *files, const struct noted *noted)
+static int add_jit_file(struct record_jit_files *files, const struct noted *noted)
 {
 	if (COMMON_VECTOR_RESERVE(files->list, files->capacity, files->count + 1, "files of compilers")) {
 		if (noted->fd >= 0)
@@ -118,7 +118,7 @@ static int note_process(struct record_jit_files *files, uint32_t pid)
 	}
 	/* The folder of another namespace is unavailable now. */
 	files->unread += noted.gone && noted.own_pid != pid;
-	return noted.gone && noted.own_pid != pid ? 0 : add(files, &noted);
+	return noted.gone && noted.own_pid != pid ? 0 : add_jit_file(files, &noted);
 }
 
 static int note_jitdump(struct record_jit_files *files, const struct record_mapping *mapping)
@@ -141,7 +141,7 @@ static int note_jitdump(struct record_jit_files *files, const struct record_mapp
 	while (name > mapping->path && name[-1] != '/')
 		name--;
 	snprintf(noted.name, sizeof(noted.name), "%.*s", (int)(mapping->path + mapping->path_length - name), name);
-	return add(files, &noted);
+	return add_jit_file(files, &noted);
 }
 
 int record_jit_files_note(struct record_jit_files *files, const struct record_mapping *mapping)

@@ -91,8 +91,8 @@ static int refuse_term(const struct intel_pt_device *device, enum intel_pt_term 
 	return status;
 }
 
-static int set(const struct intel_pt_device *device, struct intel_pt_config *config, enum intel_pt_term term,
-	       uint64_t value)
+static int set_config(const struct intel_pt_device *device, struct intel_pt_config *config, enum intel_pt_term term,
+		      uint64_t value)
 {
 	/* Branches cannot be left out if the driver lacks the term. */
 	if ((value || term == INTEL_PT_BRANCH) && !has_term(device, term))
@@ -131,13 +131,13 @@ static int set_timing(const struct intel_pt_device *device, const struct record_
 {
 	const bool wants_cyc = settings->timing == PTL_TIMING_CYC;
 	const bool wants_mtc = settings->timing == PTL_TIMING_MTC || wants_cyc;
-	int status = set(device, config, INTEL_PT_TSC, settings->timing != PTL_TIMING_NONE);
+	int status = set_config(device, config, INTEL_PT_TSC, settings->timing != PTL_TIMING_NONE);
 
 	/* Without MTC, only PSBs tell the time. */
 	if (status == 0 && wants_mtc && (has_term(device, INTEL_PT_MTC) || settings->timing_given))
-		status = set(device, config, INTEL_PT_MTC, 1);
+		status = set_config(device, config, INTEL_PT_MTC, 1);
 	if (status == 0 && wants_cyc)
-		status = set(device, config, INTEL_PT_CYC, 1);
+		status = set_config(device, config, INTEL_PT_CYC, 1);
 	if (status == 0 && config->values[INTEL_PT_MTC])
 		config->values[INTEL_PT_MTC_PERIOD] = nearest(device, INTEL_PT_MTC_PERIOD, MTC_PERIOD);
 	return status;
@@ -151,7 +151,7 @@ static int set_options(const struct intel_pt_device *device, const struct record
 	/* If the driver knows "pt", branches need the bit "branch". */
 	config->values[INTEL_PT_PT] = config->values[INTEL_PT_BRANCH] = has_term(device, INTEL_PT_PT) &&
 									has_term(device, INTEL_PT_BRANCH);
-	status = set(device, config, INTEL_PT_NORETCOMP, !settings->return_compression);
+	status = set_config(device, config, INTEL_PT_NORETCOMP, !settings->return_compression);
 	if (status == 0)
 		status = set_timing(device, settings, config);
 	if (status == 0 && has_term(device, INTEL_PT_PSB_PERIOD))
@@ -195,7 +195,7 @@ static int take_term(const struct intel_pt_device *device, const char *text, siz
 		if (strlen(name) != length || memcmp(name, text, length) != 0)
 			continue;
 		config->given |= 1u << i;
-		return set(device, config, (enum intel_pt_term)i, value);
+		return set_config(device, config, (enum intel_pt_term)i, value);
 	}
 	return unknown_term(text, length);
 }

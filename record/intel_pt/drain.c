@@ -163,7 +163,7 @@ static int take_records(const struct intel_pt *pt, struct intel_pt_buffer *buffe
 	return status;
 }
 
-static int drain(const struct intel_pt *pt, struct intel_pt_buffer *buffer, bool *work)
+static int drain_buffer(const struct intel_pt *pt, struct intel_pt_buffer *buffer, bool *work)
 {
 	uint64_t aux_head = intel_pt_ring_aux_head(&buffer->ring);
 	int status = 0;
@@ -193,7 +193,7 @@ int intel_pt_drain(const struct intel_pt *pt, struct intel_pt_buffer *buffer, bo
 	for (unsigned i = 0; status == 0 && i < ROUNDS_MAX; i++) {
 		__atomic_store_n(&buffer->missed, false, __ATOMIC_SEQ_CST);
 		pthread_mutex_lock(&buffer->lock);
-		status = drain(pt, buffer, work);
+		status = drain_buffer(pt, buffer, work);
 		pthread_mutex_unlock(&buffer->lock);
 		if (!__atomic_load_n(&buffer->missed, __ATOMIC_SEQ_CST))
 			break;

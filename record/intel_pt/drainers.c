@@ -42,7 +42,7 @@ struct intel_pt_drainers {
 /* ---- work of a thread ------------------------------------------------------------------------ */
 
 /* Copies the area's bytes from `at` to `head`, as far as the pool has memory. */
-static void copy(struct intel_pt_pool *pool, struct intel_pt_buffer *buffer, uint64_t at, uint64_t head)
+static void copy_area(struct intel_pt_pool *pool, struct intel_pt_buffer *buffer, uint64_t at, uint64_t head)
 {
 	size_t size, copied;
 
@@ -72,7 +72,7 @@ static void relieve(const struct intel_pt_drainers *all, struct intel_pt_buffer 
 		return;
 	buffer->full = there > area - area / FULL_SHARE;
 	if (there >= area / LATE_SHARE)
-		copy(all->pool, buffer, at, head);
+		copy_area(all->pool, buffer, at, head);
 	if ((buffer->full || was_full) && __atomic_load_n(&all->pt->enabled, __ATOMIC_ACQUIRE))
 		intel_pt_buffer_control(buffer, PERF_EVENT_IOC_ENABLE);
 }
@@ -121,7 +121,7 @@ static int watch(const struct drainer *drainer, int fd)
 		       : 0;
 }
 
-static int start(struct drainer *drainer)
+static int start_drainer(struct drainer *drainer)
 {
 	int status, error;
 
@@ -155,7 +155,7 @@ int intel_pt_drainers_start(const struct intel_pt *pt, unsigned threads, uint64_
 		made->list[i] = (struct drainer){.all = made};
 		pthread_mutex_init(&made->list[i].lock, NULL);
 		made->count++;
-		status = start(&made->list[i]);
+		status = start_drainer(&made->list[i]);
 	}
 	if (status < 0)
 		intel_pt_drainers_stop(made);
@@ -210,7 +210,7 @@ int intel_pt_drainers_add(struct intel_pt_drainers *drainers, struct intel_pt_bu
 	return status < 0 ? status : watch(drainer, fd);
 }
 
-static bool forget(struct drainer *drainer, const struct intel_pt_buffer *buffer)
+static bool forget_buffer(struct drainer *drainer, const struct intel_pt_buffer *buffer)
 {
 	bool found = false;
 
@@ -227,7 +227,7 @@ static bool forget(struct drainer *drainer, const struct intel_pt_buffer *buffer
 void intel_pt_drainers_remove(struct intel_pt_drainers *drainers, struct intel_pt_buffer *buffer, int fd)
 {
 	for (unsigned i = 0; i < drainers->count; i++)
-		if (forget(&drainers->list[i], buffer))
+		if (forget_buffer(&drainers->list[i], buffer))
 			(void)epoll_ctl(drainers->list[i].epoll, EPOLL_CTL_DEL, fd, NULL);
 	while (buffer->queue.size) {
 		const uint8_t *bytes;

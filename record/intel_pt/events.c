@@ -141,12 +141,12 @@ enum { GONE = 1, MEMORY };
 
 static int map_ring(struct intel_pt *pt, struct intel_pt_buffer *buffer, int fd)
 {
-	const bool asked = pt->session->settings->pt.aux_size != 0;
+	const bool size_given = pt->session->settings->pt.aux_size != 0;
 	int status = intel_pt_ring_map(&buffer->ring, fd, pt->data_size, pt->aux_size, pt->snapshot);
 
 	if (status != PTL_SYSTEM)
 		return status;
-	if (!asked && (errno == EPERM || errno == ENOMEM) && pt->aux_size > AUX_LEAST)
+	if (!size_given && (errno == EPERM || errno == ENOMEM) && pt->aux_size > AUX_LEAST)
 		return MEMORY;
 	return explain_memory(pt, pt->aux_size);
 }

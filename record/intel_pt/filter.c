@@ -32,7 +32,7 @@ struct filter {
 /* ---- parsing --------------------------------------------------------------------------------- */
 
 /* Copies the text without surrounding blanks. Returns false if the text is too long. */
-static bool copy(char *word, size_t room, const char *text, size_t size)
+static bool copy_word(char *word, size_t room, const char *text, size_t size)
 {
 	while (size && strchr(" \t", *text)) {
 		text++;
@@ -47,7 +47,7 @@ static bool copy(char *word, size_t room, const char *text, size_t size)
 	return true;
 }
 
-static bool split(const char *text, struct filter *filter)
+static bool split_filter(const char *text, struct filter *filter)
 {
 	const size_t action = strcspn(text, " \t");
 	const char *rest = text + action, *at = strchr(rest, '@'), *slash;
@@ -59,16 +59,17 @@ static bool split(const char *text, struct filter *filter)
 	if (!at)
 		return false;
 	slash = memchr(rest, '/', (size_t)(at - rest));
-	return copy(filter->action, sizeof(filter->action), text, action) &&
-	       copy(filter->first, sizeof(filter->first), rest, (size_t)((slash ? slash : at) - rest)) &&
-	       (!slash || copy(filter->second, sizeof(filter->second), slash + 1, (size_t)(at - slash - 1))) &&
-	       copy(filter->path, sizeof(filter->path), at + 1, strlen(at + 1)) && filter->first[0] && filter->path[0];
+	return copy_word(filter->action, sizeof(filter->action), text, action) &&
+	       copy_word(filter->first, sizeof(filter->first), rest, (size_t)((slash ? slash : at) - rest)) &&
+	       (!slash || copy_word(filter->second, sizeof(filter->second), slash + 1, (size_t)(at - slash - 1))) &&
+	       copy_word(filter->path, sizeof(filter->path), at + 1, strlen(at + 1)) && filter->first[0] &&
+	       filter->path[0];
 }
 
-static int parse(const char *text, struct filter *filter)
+static int parse_filter(const char *text, struct filter *filter)
 {
 	*filter = (struct filter){.action = ""};
-	if (!split(text, filter))
+	if (!split_filter(text, filter))
 		return common_fail(PTL_MISUSE, "expected " EXPECTED);
 	if (!strcmp(filter->action, "start"))
 		return common_fail(PTL_UNSUPPORTED,
@@ -95,7 +96,7 @@ static int resolve_first(const struct record_binary *binary, struct filter *filt
 	return record_binary_function(binary, filter->first, &filter->offset, end);
 }
 
-static int resolve(const struct record_binary *binary, struct filter *filter)
+static int resolve_symbol(const struct record_binary *binary, struct filter *filter)
 {
 	uint64_t end, size, unused;
 	int status = resolve_first(binary, filter, &end);
@@ -119,7 +120,7 @@ static int resolve(const struct record_binary *binary, struct filter *filter)
 /* ---- the kernel's text ----------------------------------------------------------------------- */
 
 /* Finds the file's absolute path, in fresh memory, and the range in the file. */
-static int find(struct filter *filter, char **path)
+static int resolve_range(struct filter *filter, char **path)
 {
 	struct record_binary binary;
 	int status;
@@ -129,7 +130,7 @@ static int find(struct filter *filter, char **path)
 		return common_fail_errno("%s", filter->path);
 	status = record_binary_open(*path, &binary);
 	if (status == 0) {
-		status = resolve(&binary, filter);
+		status = resolve_symbol(&binary, filter);
 		record_binary_close(&binary);
 	}
 	if (status < 0) {
@@ -139,14 +140,14 @@ static int find(struct filter *filter, char **path)
 	return status;
 }
 
-static int add(const char *text, struct ptl_bytes *filters)
+static int add_filter(const char *text, struct ptl_bytes *filters)
 {
 	struct filter filter;
 	char *path = NULL;
-	int status = parse(text, &filter);
+	int status = parse_filter(text, &filter);
 
 	if (status == 0)
-		status = find(&filter, &path);
+		status = resolve_range(&filter, &path);
 	/* Blanks and commas separate filters. */
 	if (status == 0 && strpbrk(path, " ,\n"))
 		status = common_fail(PTL_UNSUPPORTED, "the kernel takes no path with blanks or commas here: %s", path);
@@ -167,14 +168,14 @@ int intel_pt_function_find(const char *text, char **path, uint64_t *offset)
 	*path = NULL;
 	common_text_format(&words, "stop %s", text);
 	status = words.failed ? common_fail_memory("a function", words.size)
-			      : parse(common_text_string(&words), &filter);
+			      : parse_filter(common_text_string(&words), &filter);
 	common_bytes_free(&words);
 	if (status < 0 || filter.second[0] || !strcmp(filter.first, "*"))
 		return status == PTL_NO_MEMORY ? status : common_fail(PTL_MISUSE, "expected \"FUNCTION @ FILE\"");
 	/* A single offset parses as a range of size 1. */
 	if (common_parse_u64(filter.first, &number) == 0)
 		snprintf(filter.second, sizeof(filter.second), "1");
-	status = find(&filter, path);
+	status = resolve_range(&filter, path);
 	*offset = filter.offset;
 	return status;
 }
@@ -192,7 +193,7 @@ int intel_pt_filter_make(const struct intel_pt_device *device, const struct reco
 	if (texts->count > most)
 		return common_fail(PTL_UNSUPPORTED, "%zu address filters: this CPU has %u", texts->count, most);
 	for (size_t i = 0; status == 0 && i < texts->count; i++) {
-		status = add(texts->list[i], &filters);
+		status = add_filter(texts->list[i], &filters);
 		if (status < 0)
 			status = common_fail_in(status, "--filter \"%s\"", texts->list[i]);
 	}

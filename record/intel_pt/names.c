@@ -161,7 +161,7 @@ static int take_programs(struct intel_pt *pt)
 	return status;
 }
 
-static int look_at(void *context, uint32_t pid)
+static int note_process_name(void *context, uint32_t pid)
 {
 	struct intel_pt *pt = context;
 	struct intel_pt_names *names = pt->names;
@@ -195,7 +195,7 @@ int intel_pt_names_step(struct intel_pt *pt, uint64_t now)
 	if (status < 0 || (names->looked && (names->programs || now - names->looked < LOOK_EVERY)))
 		return status;
 	names->looked = now;
-	status = record_proc_processes(look_at, pt);
+	status = record_proc_processes(note_process_name, pt);
 	names->began = now;
 	return status;
 }

@@ -42,7 +42,7 @@ static uint64_t word_at(const uint8_t *body, size_t size, size_t at)
 
 /* ---- context switches ------------------------------------------------------------------------ */
 
-static void place(struct ptl_event *event, const struct intel_pt_ids *ids)
+static void place_event(struct ptl_event *event, const struct intel_pt_ids *ids)
 {
 	event->time = ids->time;
 	event->cpu = ids->cpu;
@@ -70,7 +70,7 @@ static int set_running(struct intel_pt_buffer *buffer, const struct intel_pt_ids
 	if (buffer->cpu == PTL_NO_CPU || tid == buffer->running)
 		return 0;
 	status = ptl_switch_encode(&data, &storage, &event);
-	place(&event, ids);
+	place_event(&event, ids);
 	if (status == 0)
 		status = record_capture_switch(buffer->stream.capture, buffer->events, buffer->stream.id, &event);
 	common_bytes_free(&storage);
@@ -145,7 +145,7 @@ static int take_lost(struct intel_pt_buffer *buffer, const struct perf_event_hea
 
 	if (!buffer->stream.time)
 		buffer->stream.time = ids->time;
-	buffer->losses.said += word_at(body, size, 8);
+	buffer->losses.recorded += word_at(body, size, 8);
 	status = intel_pt_records_lost(buffer, 0);
 	buffer->stream.time = ids->time;
 	return status;
@@ -174,14 +174,15 @@ static int take_throttle(struct intel_pt_buffer *buffer, const struct perf_event
 /* ---- all ------------------------------------------------------------------------------------- */
 
 /* Stores the record unchanged, as an event of Linux-Perf with the record's type as id. */
-static int keep(struct intel_pt_buffer *buffer, const struct perf_event_header *record, const struct intel_pt_ids *ids)
+static int keep_perf_record(struct intel_pt_buffer *buffer, const struct perf_event_header *record,
+			    const struct intel_pt_ids *ids)
 {
 	struct ptl_event event = {.descriptor = {.provider = perf_provider, .id = (uint16_t)record->type, .level = 4}};
 	const uint8_t *body;
 
 	event.payload_size = body_of(record, &body);
 	event.payload = body;
-	place(&event, ids);
+	place_event(&event, ids);
 	return record_capture_put(buffer->stream.capture, buffer->events, &event);
 }
 
@@ -216,7 +217,7 @@ int intel_pt_record(struct intel_pt_buffer *buffer, const struct perf_event_head
 	if (takers[record->type].take)
 		status = takers[record->type].take(buffer, record, &ids);
 	if (status == 0 && takers[record->type].keep)
-		status = keep(buffer, record, &ids);
+		status = keep_perf_record(buffer, record, &ids);
 	if (ids.time > buffer->stream.time)
 		buffer->stream.time = ids.time;
 	return status;

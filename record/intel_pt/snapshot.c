@@ -22,7 +22,7 @@ static bool is_zero(const uint8_t *bytes, size_t size)
 }
 
 /* Checks whether bytes from `from` on, wrapping at the end of the area, equal the last snapshot. */
-static bool is_same(const struct intel_pt_buffer *buffer, size_t from, size_t size)
+static bool is_same_bytes(const struct intel_pt_buffer *buffer, size_t from, size_t size)
 {
 	const size_t room = buffer->ring.aux_size - from;
 	const size_t first = size < room ? size : room;
@@ -73,7 +73,7 @@ static uint64_t find_depth(const struct intel_pt_buffer *buffer, uint64_t from, 
 	return depth.found;
 }
 
-static int take(struct intel_pt_buffer *buffer, uint64_t from, uint64_t size)
+static int take_snapshot(struct intel_pt_buffer *buffer, uint64_t from, uint64_t size)
 {
 	const uint64_t older = find_depth(buffer, from, size);
 	int status = older ? intel_pt_stream_interrupt(&buffer->stream, older,
@@ -101,9 +101,9 @@ static int take_first(struct intel_pt_buffer *buffer, size_t head, const char *c
 	int status;
 
 	if (is_zero(buffer->ring.aux + head, size - head))
-		return take(buffer, 0, head);
+		return take_snapshot(buffer, 0, head);
 	status = intel_pt_stream_interrupt(&buffer->stream, 0, cause);
-	return status < 0 ? status : take(buffer, head, size);
+	return status < 0 ? status : take_snapshot(buffer, head, size);
 }
 
 static int take_next(struct intel_pt_buffer *buffer, size_t head, const char *cause)
@@ -113,14 +113,14 @@ static int take_next(struct intel_pt_buffer *buffer, size_t head, const char *ca
 	const size_t fresh = (head - before) & (size - 1), old = size - fresh;
 	int status = 0;
 
-	if (!is_same(buffer, head, old)) {
+	if (!is_same_bytes(buffer, head, old)) {
 		status = intel_pt_stream_interrupt(&buffer->stream, 0, cause);
-		return status < 0 ? status : take(buffer, head, size);
+		return status < 0 ? status : take_snapshot(buffer, head, size);
 	}
 	/* Few equal bytes prove nothing. The new bytes are contiguous in any case. */
 	if (old < SURE && fresh)
 		status = intel_pt_stream_interrupt(&buffer->stream, 0, cause);
-	return status < 0 ? status : take(buffer, before, fresh);
+	return status < 0 ? status : take_snapshot(buffer, before, fresh);
 }
 
 static int keep_buffer(struct intel_pt_buffer *buffer)
@@ -142,7 +142,7 @@ static int keep_buffer(struct intel_pt_buffer *buffer)
 }
 
 /* Reports cause and time to the user and in the trace. */
-static int say(struct intel_pt *pt, const char *cause)
+static int report_snapshot(struct intel_pt *pt, const char *cause)
 {
 	char text[600];
 
@@ -170,5 +170,5 @@ int intel_pt_snapshot(struct intel_pt *pt, const char *cause)
 	}
 	for (size_t i = 0; go_on && i < pt->count; i++)
 		intel_pt_buffer_control(pt->buffers[i], PERF_EVENT_IOC_ENABLE);
-	return status < 0 ? status : say(pt, cause);
+	return status < 0 ? status : report_snapshot(pt, cause);
 }

@@ -30,7 +30,7 @@
 #define LOOK_FOR_THREADS_EVERY 10000000u
 #define ROUNDS_MAX 64 /* final drains until no data is left */
 
-static int check(const struct record_settings *settings, char *hint, size_t hint_size)
+static int intel_pt_check(const struct record_settings *settings, char *hint, size_t hint_size)
 {
 	struct intel_pt_device device;
 	struct intel_pt_config config;
@@ -75,13 +75,13 @@ static void describe_processor(struct ptl_machine *machine)
 	machine->stepping = a & 15;
 }
 
-static void describe(const struct record_settings *settings, struct ptl_machine *machine)
+static void intel_pt_describe_machine(const struct record_settings *settings, struct ptl_machine *machine)
 {
 	struct intel_pt_device device;
 	struct intel_pt_config config;
 	struct record_tsc tsc;
 
-	/* `check` has tested both before. */
+	/* `intel_pt_check` has tested both before. */
 	if (intel_pt_device_read(INTEL_PT_DEVICE, &device) < 0 || intel_pt_configure(&device, settings, &config) < 0)
 		return;
 	intel_pt_describe(&device, &config, machine);
@@ -112,7 +112,7 @@ static int add_descriptor(void *context, int fd)
 }
 
 /* Observes processes and mappings by kernel reports, or by looks at /proc. targets: NULL for a command. */
-static int listen(struct intel_pt *pt, const struct record_sideband_targets *targets)
+static int listen_to_kernel(struct intel_pt *pt, const struct record_sideband_targets *targets)
 {
 	int status = record_observer_listen(pt->observer, targets);
 
@@ -201,7 +201,7 @@ static int open_named(struct intel_pt *pt)
 	int status = pt->per_thread ? 0 : add_first(pt, 0);
 
 	if (status == 0)
-		status = listen(pt, &none);
+		status = listen_to_kernel(pt, &none);
 	if (status == 0)
 		status = intel_pt_names_open(pt);
 	if (status == 0)
@@ -222,13 +222,13 @@ static int open_targets(struct intel_pt *pt)
 		return status;
 	record_observer_take_code(pt->observer);
 	if (!settings->pt.cpus && pt->session->has_command)
-		return listen(pt, NULL);
+		return listen_to_kernel(pt, NULL);
 	if (settings->pt.processes.count)
 		return open_named(pt);
 	status = settings->pt.cpus ? add_first(pt, -1) : intel_pt_targets_threads(pt, &settings->pt);
 	targets = (struct record_sideband_targets){.threads = pt->targets, .count = pt->target_count};
 	if (status == 0)
-		status = listen(pt, &targets);
+		status = listen_to_kernel(pt, &targets);
 	return status == 0 ? open_running(pt) : status;
 }
 
@@ -239,7 +239,7 @@ static int open_kernel(struct intel_pt *pt)
 	return record_kernel_code_open(&pt->session->capture, "", RECORD_KERNEL_CODE, &pt->session->wait, &pt->kernel);
 }
 
-static int prepare(struct intel_pt *pt)
+static int prepare_device(struct intel_pt *pt)
 {
 	const struct record_settings *settings = pt->session->settings;
 	int status = intel_pt_device_read(INTEL_PT_DEVICE, &pt->device);
@@ -261,7 +261,7 @@ static int prepare(struct intel_pt *pt)
 	return status == 0 ? open_targets(pt) : status;
 }
 
-static void close_source(void *state)
+static void intel_pt_close(void *state)
 {
 	struct intel_pt *pt = state;
 
@@ -280,7 +280,7 @@ static void close_source(void *state)
 	record_clock_use_monotonic();
 }
 
-static int open_source(struct record_session *session, void **state)
+static int intel_pt_open(struct record_session *session, void **state)
 {
 	struct intel_pt *pt = calloc(1, sizeof(*pt));
 	int status;
@@ -290,9 +290,9 @@ static int open_source(struct record_session *session, void **state)
 	pt->session = session;
 	pt->snapshot = session->settings->pt.snapshot;
 	pt->per_thread = session->settings->pt.per_thread;
-	status = prepare(pt);
+	status = prepare_device(pt);
 	if (status < 0) {
-		close_source(pt);
+		intel_pt_close(pt);
 		return status;
 	}
 	session->observer = pt->observer;
@@ -303,7 +303,7 @@ static int open_source(struct record_session *session, void **state)
 /* ---- the command ----------------------------------------------------------------------------- */
 
 /* Opens the events while the child waits. The events start at the child's execve. */
-static int attach(void *context, pid_t pid)
+static int attach_process(void *context, pid_t pid)
 {
 	struct intel_pt *pt = context;
 	int status;
@@ -324,8 +324,8 @@ static int attach(void *context, pid_t pid)
 	return status;
 }
 
-static int start(void *state, struct record_session *session, const struct record_command *command,
-		 const struct rlimit *files)
+static int intel_pt_start(void *state, struct record_session *session, const struct record_command *command,
+			  const struct rlimit *files)
 {
 	struct intel_pt *pt = state;
 	const struct record_launch launch = {
@@ -333,7 +333,7 @@ static int start(void *state, struct record_session *session, const struct recor
 		.argv = command->argv,
 		.envp = environ,
 		.files = files,
-		.attach = attach,
+		.attach = attach_process,
 		.context = pt,
 	};
 	const uint64_t time = record_now();
@@ -376,7 +376,7 @@ static int look_for_threads(struct intel_pt *pt, uint64_t now)
 	return status;
 }
 
-static int drain(void *state, uint64_t now, bool *work)
+static int intel_pt_drain_all(void *state, uint64_t now, bool *work)
 {
 	struct intel_pt *pt = state;
 	int status = record_observer_step(pt->observer, now);
@@ -399,7 +399,7 @@ static int drain(void *state, uint64_t now, bool *work)
 	return status;
 }
 
-static uint64_t due(void *state, uint64_t now)
+static uint64_t intel_pt_next_due(void *state, uint64_t now)
 {
 	const struct intel_pt *pt = state;
 	uint64_t first = record_observer_due(pt->observer);
@@ -433,7 +433,7 @@ static int snapshot(void *state)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static void stop(void *state)
+static void intel_pt_stop(void *state)
 {
 	struct intel_pt *pt = state;
 
@@ -459,13 +459,13 @@ static int drain_rest(struct intel_pt *pt)
 	return status;
 }
 
-static int finish(void *state, bool alone)
+static int intel_pt_finish(void *state, bool alone)
 {
 	struct intel_pt *pt = state;
 	int status;
 
 	(void)alone;
-	stop(pt);
+	intel_pt_stop(pt);
 	status = intel_pt_triggers_step(pt);
 	if (status == 0)
 		status = drain_rest(pt);
@@ -491,15 +491,15 @@ const struct record_source record_intel_pt_source = {
 	.needs_no_command = true,
 	.native = true,
 	.observes = true,
-	.check = check,
-	.describe = describe,
-	.start = start,
-	.open = open_source,
-	.drain = drain,
+	.check = intel_pt_check,
+	.describe = intel_pt_describe_machine,
+	.start = intel_pt_start,
+	.open = intel_pt_open,
+	.drain = intel_pt_drain_all,
 	.exited = exited,
-	.due = due,
+	.due = intel_pt_next_due,
 	.snapshot = snapshot,
-	.stop = stop,
-	.finish = finish,
-	.close = close_source,
+	.stop = intel_pt_stop,
+	.finish = intel_pt_finish,
+	.close = intel_pt_close,
 };

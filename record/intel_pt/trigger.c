@@ -174,7 +174,7 @@ static uint64_t end_call(struct intel_pt_triggers *triggers, const struct trigge
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
 
-static int keep(struct intel_pt *pt, const char *cause)
+static int keep_triggered(struct intel_pt *pt, const char *cause)
 {
 	if (intel_pt_triggers_done(pt))
 		return 0;
@@ -188,7 +188,7 @@ static int reached(struct intel_pt *pt, const struct trigger *trigger, const str
 	char cause[512];
 
 	snprintf(cause, sizeof(cause), "thread %u reached %.400s", record->tid, trigger->text);
-	return keep(pt, cause);
+	return keep_triggered(pt, cause);
 }
 
 static int returned(struct intel_pt *pt, const struct trigger *trigger, const struct record_sideband_record *record)
@@ -203,11 +203,11 @@ static int returned(struct intel_pt *pt, const struct trigger *trigger, const st
 	snprintf(cause, sizeof(cause), "%.400s took %s in thread %u", trigger->text, common_text_string(&duration),
 		 record->tid);
 	common_bytes_free(&duration);
-	return keep(pt, cause);
+	return keep_triggered(pt, cause);
 }
 
 /* Collects entries last: each entry reached its ring before the return of the call. */
-static int collect(struct trigger *trigger)
+static int collect_entries(struct trigger *trigger)
 {
 	int status = trigger->exit ? record_sideband_collect(trigger->exit) : 0;
 
@@ -244,12 +244,12 @@ int intel_pt_triggers_step(struct intel_pt *pt)
 {
 	struct record_event_watch *watch = pt->session->capture.watch;
 	const char *match = watch ? record_event_watch_take(watch) : NULL;
-	int status = match ? keep(pt, match) : 0;
+	int status = match ? keep_triggered(pt, match) : 0;
 
 	for (size_t i = 0; pt->triggers && status == 0 && i < pt->triggers->count; i++) {
 		if (!pt->triggers->list[i].entry)
 			continue;
-		status = collect(&pt->triggers->list[i]);
+		status = collect_entries(&pt->triggers->list[i]);
 		if (status == 0)
 			status = take_calls(pt, &pt->triggers->list[i]);
 	}

@@ -24,8 +24,8 @@ void record_observer_name_strings(struct ptl_bytes *strings, const char *path, c
 		common_write_bytes(strings, name, strlen(name) + 1);
 }
 
-static int report(struct record_observer *observer, struct record_observed *process,
-		  const struct record_observer_dead *dead, uint64_t now)
+static int report_exited(struct record_observer *observer, struct record_observed *process,
+			 const struct record_observer_dead *dead, uint64_t now)
 {
 	const uint64_t start = record_observer_start_before(observer, dead->since);
 	struct ptl_bytes strings = {0};
@@ -50,7 +50,7 @@ int record_observer_dead(struct record_observer *observer, const struct record_o
 		return status;
 	process.number = observer->next_number++;
 	status = common_hash_map_put(&observer->reported, dead->pid, now);
-	return status < 0 ? status : report(observer, &process, dead, now);
+	return status < 0 ? status : report_exited(observer, &process, dead, now);
 }
 
 int record_observer_follows(struct record_observer *observer, uint32_t pid, bool *follows)

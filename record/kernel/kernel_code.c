@@ -66,7 +66,7 @@ static int send_process(struct record_kernel_code *code, uint64_t time)
 	return status;
 }
 
-static int lose(struct record_kernel_code *code, uint64_t count, uint64_t time, const char *cause)
+static int lose_reports(struct record_kernel_code *code, uint64_t count, uint64_t time, const char *cause)
 {
 	const struct ptl_loss loss = {
 		.kind = PTL_LOSS_CODE,
@@ -236,7 +236,7 @@ static int open_files(struct record_kernel_code *code, uint64_t time)
 	else
 		snprintf(cause, sizeof(cause), "code of the kernel is not read: what it executed is a gap (%s; %.300s)",
 			 why, ptl_error_text());
-	return lose(code, 1, time, cause);
+	return lose_reports(code, 1, time, cause);
 }
 
 /*
@@ -253,7 +253,7 @@ static int lose_unread(struct record_kernel_code *code)
 		 code->core ? "/proc/kcore does not have all code of the kernel: what %s executed is a gap"
 			    : "what %s executed is a gap: only /proc/kcore has code of the kernel as it was loaded",
 		 code->unread_names);
-	return lose(code, code->unread, code->since, cause);
+	return lose_reports(code, code->unread, code->since, cause);
 }
 
 /* Does the slow part of reading existing code. Runs on a thread if only names are wanted. */
@@ -288,7 +288,7 @@ static int take_images(struct record_kernel_code *code, int status)
 				 ? "functions of the kernel in stacks have no names (%s)"
 				 : "where the kernel's code is, is not known: what it executed is a gap (%s)",
 			 ptl_error_text());
-		status = lose(code, 1, code->since, cause);
+		status = lose_reports(code, 1, code->since, cause);
 	} else if (status == 0) {
 		status = send_images(code);
 		if (status == 0)
@@ -305,7 +305,7 @@ static int add_descriptor(void *context, int fd)
 	return record_wait_descriptor(context, fd);
 }
 
-static int listen(struct record_kernel_code *code, struct record_wait *wait)
+static int listen_to_kernel(struct record_kernel_code *code, struct record_wait *wait)
 {
 	const pid_t everyone = -1;
 	const struct record_sideband_targets targets = {.threads = &everyone, .count = 1, .kernel_code = true};
@@ -317,7 +317,7 @@ static int listen(struct record_kernel_code *code, struct record_wait *wait)
 	if (status != PTL_SYSTEM)
 		return status;
 	snprintf(cause, sizeof(cause), "changes of the kernel's code are not reported: %s", ptl_error_text());
-	return lose(code, 1, record_now(), cause);
+	return lose_reports(code, 1, record_now(), cause);
 }
 
 static int take_symbol(struct record_kernel_code *code, const struct record_sideband_record *record)
@@ -341,10 +341,10 @@ static int take_symbol(struct record_kernel_code *code, const struct record_side
 	common_bytes_free(&symbols);
 	if (status < 0 || code->unread == unread || !code->core)
 		return status;
-	return lose(code, 1, record->time, "code that the kernel made was gone before it was read");
+	return lose_reports(code, 1, record->time, "code that the kernel made was gone before it was read");
 }
 
-static int take(struct record_kernel_code *code, const struct record_sideband_record *record)
+static int take_kernel_report(struct record_kernel_code *code, const struct record_sideband_record *record)
 {
 	struct record_fact fact = {.range = {.base = record->base, .size = record->size, .code = record->code}};
 
@@ -356,8 +356,8 @@ static int take(struct record_kernel_code *code, const struct record_sideband_re
 			       ? send(code, RECORD_FACT_CODE, &fact, record->time)
 			       : 0;
 	case RECORD_SIDEBAND_LOST:
-		return lose(code, record->lost, record->time,
-			    "the kernel had no room for its reports of changes of its code");
+		return lose_reports(code, record->lost, record->time,
+				    "the kernel had no room for its reports of changes of its code");
 	default:
 		return 0;
 	}
@@ -379,7 +379,7 @@ int record_kernel_code_step(struct record_kernel_code *code, uint64_t until)
 		status = record_sideband_collect(code->sideband);
 	/* Changes follow the existing code. */
 	while (status == 0 && !code->reading.works && (record = record_sideband_next(code->sideband, until)))
-		status = take(code, record);
+		status = take_kernel_report(code, record);
 	return status;
 }
 
@@ -404,7 +404,7 @@ int record_kernel_code_open(struct record_capture *capture, const char *root, en
 	opened->root = root;
 	opened->wish = wish;
 	opened->since = record_now();
-	status = listen(opened, wait);
+	status = listen_to_kernel(opened, wait);
 	if (status == 0)
 		status = send_process(opened, opened->since);
 	/* --embed none needs no bytes. */

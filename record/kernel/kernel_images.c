@@ -68,7 +68,7 @@ struct entry {
 	size_t number; /* position in the file */
 };
 
-static int compare(const void *a, const void *b)
+static int compare_images(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
 
@@ -96,7 +96,7 @@ static int sort(struct record_kernel_images *images)
 		return common_fail_memory("symbols of the kernel", (count + 1) * sizeof(*entries));
 	for (size_t i = 0; i < count; i++)
 		entries[i] = (struct entry){images->symbols.list[i], images->modules[i], i};
-	qsort(entries, count, sizeof(*entries), compare);
+	qsort(entries, count, sizeof(*entries), compare_images);
 	images->symbols.count = 0;
 	for (size_t i = 0; i < count; i++) {
 		const size_t left = images->symbols.count;

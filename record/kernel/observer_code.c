@@ -63,7 +63,7 @@ static size_t size_of(const struct record_observed_map *map)
 	return map->size < CODE_MAX ? (size_t)map->size : CODE_MAX;
 }
 
-static bool is_wanted(const struct record_observer *observer, const struct record_observed_map *map, bool deleted)
+static bool is_wanted_map(const struct record_observer *observer, const struct record_observed_map *map, bool deleted)
 {
 	return observer->reads_code && observer->capture->settings->embed != ELF_EMBED_NONE && (!map->inode || deleted);
 }
@@ -78,7 +78,7 @@ int record_observer_read_code(struct record_observer *observer, struct record_ob
 	int status = 0;
 	size_t got;
 
-	if (!vdso && (!is_wanted(observer, map, deleted) || image->has_code))
+	if (!vdso && (!is_wanted_map(observer, map, deleted) || image->has_code))
 		return 0;
 	bytes = malloc(size);
 	if (!bytes)
@@ -106,7 +106,7 @@ int record_observer_read_again(struct record_observer *observer, struct record_o
 	uint8_t *bytes;
 	int status = 0;
 
-	if (!is_wanted(observer, map, deleted))
+	if (!is_wanted_map(observer, map, deleted))
 		return 0;
 	bytes = malloc(size);
 	if (!bytes)

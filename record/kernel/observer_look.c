@@ -121,7 +121,7 @@ static int look_closely(struct record_observer *observer, struct record_observed
 }
 
 /* Looks at a process. The entry of a dead process is removed when its pid is free again. */
-static int look_at(struct record_observer *observer, struct record_observed *process, uint64_t now)
+static int look_at_process(struct record_observer *observer, struct record_observed *process, uint64_t now)
 {
 	struct record_proc_stat stat;
 	const bool exists = record_proc_stat(process->pid, &stat) && stat.start_ticks == process->start_ticks;
@@ -190,7 +190,7 @@ int record_observer_look(struct record_observer *observer, uint64_t now)
 
 		if (!process)
 			continue;
-		status = look_at(observer, process, now);
+		status = look_at_process(observer, process, now);
 		if (status == 0)
 			status = forget_if_gone(observer, process, now);
 	}

@@ -15,7 +15,7 @@
 #define MAPS_MAX 65536        /* maximum number of executable mappings of a process */
 #define LINES_MAX (64u << 20) /* maximum bytes of a process's maps */
 
-static bool is_same(const struct record_observed_map *a, const struct record_observed_map *b)
+static bool is_same_map(const struct record_observed_map *a, const struct record_observed_map *b)
 {
 	return a->base == b->base && a->size == b->size && a->file_offset == b->file_offset && a->device == b->device &&
 	       a->inode == b->inode && a->protection == b->protection;
@@ -77,8 +77,8 @@ static int send_unload(struct record_observer *observer, struct record_observed 
 	return record_observer_send(observer, &fact);
 }
 
-static int append(struct record_observed_map **maps, size_t *count, size_t *capacity,
-		  const struct record_observed_map *map)
+static int append_map(struct record_observed_map **maps, size_t *count, size_t *capacity,
+		      const struct record_observed_map *map)
 {
 	if (COMMON_VECTOR_RESERVE(*maps, *capacity, *count + 1, "mappings"))
 		return PTL_NO_MEMORY;
@@ -92,12 +92,12 @@ int record_observer_note_map(struct record_observed *process, const struct recor
 	size_t at = found ? (size_t)(found - process->maps) : process->map_count, end = at;
 	int status;
 
-	if (found && is_same(found, map))
+	if (found && is_same_map(found, map))
 		return 0;
 	while (end < process->map_count && process->maps[end].base < map->base + map->size)
 		end++;
 	/* Grows the array at the end, and moves the new entry to its place. */
-	status = append(&process->maps, &process->map_count, &process->map_capacity, map);
+	status = append_map(&process->maps, &process->map_count, &process->map_capacity, map);
 	if (status < 0)
 		return status;
 	memmove(process->maps + at + 1, process->maps + end, (process->map_count - 1 - end) * sizeof(*process->maps));
@@ -134,28 +134,28 @@ static bool is_code(const struct record_map_entry *entry)
 	return entry->executable && entry->end > entry->base && !(entry->base >> 63);
 }
 
-static bool is_known(const struct record_observed *process, const struct record_observed_map *map)
+static bool is_known_map(const struct record_observed *process, const struct record_observed_map *map)
 {
 	const struct record_observed_map *before = find_at(process->maps, process->map_count, map->base);
 
-	return before && is_same(before, map);
+	return before && is_same_map(before, map);
 }
 
-static int take(struct look *look, struct record_map_entry *entry)
+static int take_map_entry(struct look *look, struct record_map_entry *entry)
 {
 	const struct record_observed_map map = map_of(entry);
 	char root[64];
 	int status;
 
-	if (is_known(look->process, &map)) {
-		status = append(&look->maps, &look->count, &look->capacity, &map);
+	if (is_known_map(look->process, &map)) {
+		status = append_map(&look->maps, &look->count, &look->capacity, &map);
 		return status < 0 ? status
 				  : record_observer_read_again(look->observer, look->process, &map, entry->deleted,
 							       look->now);
 	}
 	if (look->known_only)
 		return 0;
-	status = append(&look->maps, &look->count, &look->capacity, &map);
+	status = append_map(&look->maps, &look->count, &look->capacity, &map);
 	if (status < 0)
 		return status;
 	snprintf(root, sizeof(root), "/proc/%u/root", look->process->pid);
@@ -217,7 +217,7 @@ static int count_known(struct look *look, struct record_map_entry *entry)
 	const struct record_observed_map map = map_of(entry);
 
 	look->known++;
-	return !is_known(look->process, &map);
+	return !is_known_map(look->process, &map);
 }
 
 /*
@@ -270,7 +270,7 @@ int record_observer_look_at_maps(struct record_observer *observer, struct record
 	lines = read_lines(process->pid);
 	status = lines.text ? may_report(&look, &lines, &ahead) : 0;
 	if (status == 0 && lines.text && !ahead)
-		status = each_code(&lines, &look, take);
+		status = each_code(&lines, &look, take_map_entry);
 	if (status == 0 && (ahead || look.known_only))
 		record_observer_look_at_maps_soon(process, now);
 	/* An ending process shows no mappings, which is no unload. */

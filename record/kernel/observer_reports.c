@@ -406,7 +406,7 @@ static int take_exit(struct record_observer *observer, struct record_observed *p
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static int take(struct record_observer *observer, const struct record_sideband_record *record)
+static int take_report(struct record_observer *observer, const struct record_sideband_record *record)
 {
 	struct record_observed *process;
 	int status;
@@ -449,7 +449,7 @@ int record_observer_take_reports(struct record_observer *observer, uint64_t unti
 	if (status == 0)
 		status = note_all(observer);
 	while (status == 0 && (record = record_sideband_next(observer->sideband, until)))
-		status = take(observer, record);
+		status = take_report(observer, record);
 	return status;
 }
 

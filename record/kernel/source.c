@@ -8,7 +8,7 @@
 
 #define FIRST_NUMBER 0x40000000u /* process number above the main source's numbers */
 
-static int open_source(struct record_session *session, void **state)
+static int kernel_open(struct record_session *session, void **state)
 {
 	int status = record_observer_new(&session->capture, FIRST_NUMBER, &session->observer);
 
@@ -16,25 +16,25 @@ static int open_source(struct record_session *session, void **state)
 	return status;
 }
 
-static int drain(void *state, uint64_t now, bool *work)
+static int kernel_drain(void *state, uint64_t now, bool *work)
 {
 	(void)work;
 	return record_observer_step(state, now);
 }
 
-static uint64_t due(void *state, uint64_t now)
+static uint64_t kernel_due(void *state, uint64_t now)
 {
 	(void)now;
 	return record_observer_due(state);
 }
 
-static int finish(void *state, bool alone)
+static int kernel_finish(void *state, bool alone)
 {
 	(void)alone;
 	return record_observer_finish(state, record_now());
 }
 
-static void close_source(void *state)
+static void kernel_close(void *state)
 {
 	record_observer_free(state);
 }
@@ -42,9 +42,9 @@ static void close_source(void *state)
 const struct record_source record_kernel_source = {
 	.name = "processes",
 	.summary = "processes that run natively",
-	.open = open_source,
-	.drain = drain,
-	.due = due,
-	.finish = finish,
-	.close = close_source,
+	.open = kernel_open,
+	.drain = kernel_drain,
+	.due = kernel_due,
+	.finish = kernel_finish,
+	.close = kernel_close,
 };

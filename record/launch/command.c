@@ -65,7 +65,7 @@ static int failure(const char *name, int error)
 }
 
 /* Searches $PATH. Returns fresh memory, or NULL with *error set. */
-static char *search(const char *name, int *error)
+static char *search_path(const char *name, int *error)
 {
 	const char *path = getenv("PATH");
 	const char *at = path ? path : DEFAULT_PATH;
@@ -108,7 +108,7 @@ static int locate(const char *name, char **path)
 		*path = strdup(name);
 		return *path ? 0 : no_memory();
 	}
-	*path = search(name, &error);
+	*path = search_path(name, &error);
 	if (*path)
 		return 0;
 	return error == ENOMEM ? no_memory() : failure(name, error);

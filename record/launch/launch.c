@@ -47,7 +47,7 @@ static void become(const struct record_launch *launch, int report, const int go[
 }
 
 /* Attaches to the child, and lets the child begin. After a failure, the child ends and is waited for. */
-static int release(const struct record_launch *launch, pid_t pid, int go)
+static int release_child(const struct record_launch *launch, pid_t pid, int go)
 {
 	int status = launch->attach ? launch->attach(launch->context, pid) : 0;
 
@@ -96,7 +96,7 @@ int record_launch(const struct record_launch *launch, pid_t *pid)
 		status = common_fail_errno("cannot start a process");
 		close(go[1]);
 	} else {
-		status = release(launch, *pid, go[1]);
+		status = release_child(launch, *pid, go[1]);
 	}
 	if (status == 0)
 		status = wait_for_program(launch, ends[0]);

@@ -25,7 +25,7 @@ static struct {
 	unsigned snapshots;
 	unsigned unused;
 	int terminate;
-	bool asked;
+	bool end_requested;
 	struct sigaction before[COUNT(caught)];
 	struct sigaction ignored_before[COUNT(ignored)];
 	bool started;
@@ -47,7 +47,7 @@ static void on_signal(int number)
 	else if (number != SIGCHLD)
 		__atomic_store_n(&state.terminate, number, __ATOMIC_RELAXED);
 	if (number != SIGUSR2 && number != SIGCHLD)
-		__atomic_store_n(&state.asked, true, __ATOMIC_RELAXED);
+		__atomic_store_n(&state.end_requested, true, __ATOMIC_RELAXED);
 	/* A full counter wakes as well. */
 	if (wake >= 0)
 		(void)!write(wake, &one, sizeof(one));
@@ -62,7 +62,7 @@ void record_signals_start(void)
 {
 	const int flags = SA_RESTART | SA_NOCLDSTOP;
 
-	state.asked = false;
+	state.end_requested = false;
 	for (size_t i = 0; i < COUNT(caught); i++) {
 		if (caught[i] == SIGCHLD)
 			common_signal_catch(caught[i], on_signal, flags, &state.before[i]);
@@ -93,7 +93,7 @@ void record_signals_wake(uint32_t *doorbell, int fd)
 
 bool record_signals_asked(void)
 {
-	return __atomic_load_n(&state.asked, __ATOMIC_RELAXED);
+	return __atomic_load_n(&state.end_requested, __ATOMIC_RELAXED);
 }
 
 struct record_signals record_signals_take(void)

@@ -245,7 +245,7 @@ int record_model_exit_status(struct record_model *model, uint32_t pid, uint32_t 
 }
 
 /* Reports a program that runs but is not followed, so that the process has the program's name. */
-static int leave(struct record_model *model, struct record_process *process, const struct record_thread *thread)
+static int leave_process(struct record_model *model, struct record_process *process, const struct record_thread *thread)
 {
 	const struct record_change clear = {.kind = RECORD_CHANGE_CLEAR, .epoch = process->latest_epoch + 1};
 	const struct record_program program = {thread->leaving_with.data, thread->leaving_with.size};
@@ -281,7 +281,7 @@ static int lose_leaving(struct record_model *model, struct record_process *proce
 			continue;
 		thread->leaving = false;
 		model->counts.not_followed++;
-		status = leave(model, process, thread);
+		status = leave_process(model, process, thread);
 		if (status == 0)
 			status = model->sink.loss(model->sink.context, &loss);
 	}

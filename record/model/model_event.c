@@ -25,8 +25,8 @@ int record_take_stream_pair(struct record_model *model, struct record_process *p
 	return 0;
 }
 
-static int emit(struct record_model *model, struct record_process *process, enum record_part part,
-		struct ptl_event *event, uint32_t tid, uint64_t time)
+static int emit_model_event(struct record_model *model, struct record_process *process, enum record_part part,
+			    struct ptl_event *event, uint32_t tid, uint64_t time)
 {
 	uint64_t *last = &model->stream_pairs[process->stream_pair].time[part];
 
@@ -61,8 +61,8 @@ int record_emit_process(struct record_model *model, struct record_process *proce
 	status = ptl_process_encode(&data, opcode, &model->storage, &event);
 	if (status < 0)
 		return status;
-	return emit(model, process, opcode == PTL_OPCODE_END ? RECORD_LIFE : RECORD_MEMORY, &event, process->first_tid,
-		    time);
+	return emit_model_event(model, process, opcode == PTL_OPCODE_END ? RECORD_LIFE : RECORD_MEMORY, &event,
+				process->first_tid, time);
 }
 
 int record_emit_thread(struct record_model *model, struct record_process *process, uint8_t opcode, uint32_t tid,
@@ -79,7 +79,7 @@ int record_emit_thread(struct record_model *model, struct record_process *proces
 
 	model->storage.size = 0;
 	status = ptl_thread_encode(&data, opcode, &model->storage, &event);
-	return status < 0 ? status : emit(model, process, RECORD_LIFE, &event, tid, time);
+	return status < 0 ? status : emit_model_event(model, process, RECORD_LIFE, &event, tid, time);
 }
 
 static int encode_code(struct record_model *model, const struct record_process *process,
@@ -123,7 +123,7 @@ int record_emit_change(struct record_model *model, struct record_process *proces
 	model->storage.size = 0;
 	status = change->kind == RECORD_CHANGE_CODE ? encode_code(model, process, change, &event)
 						    : encode_image(model, process, change, &event);
-	return status < 0 ? status : emit(model, process, RECORD_MEMORY, &event, tid, time);
+	return status < 0 ? status : emit_model_event(model, process, RECORD_MEMORY, &event, tid, time);
 }
 
 int record_emit_image_rundown(struct record_model *model, struct record_process *process, uint8_t opcode,
@@ -136,5 +136,5 @@ int record_emit_image_rundown(struct record_model *model, struct record_process 
 	data.process_id = process->pid;
 	model->storage.size = 0;
 	status = ptl_image_encode(&data, opcode, &model->storage, &event);
-	return status < 0 ? status : emit(model, process, RECORD_MEMORY, &event, process->first_tid, time);
+	return status < 0 ? status : emit_model_event(model, process, RECORD_MEMORY, &event, process->first_tid, time);
 }

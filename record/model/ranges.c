@@ -16,7 +16,7 @@ void record_ranges_free(struct record_ranges *set)
 }
 
 /* Returns the index of the first range that ends at or behind address. */
-static size_t find(const struct record_ranges *set, uint64_t address)
+static size_t find_range(const struct record_ranges *set, uint64_t address)
 {
 	return COMMON_PARTITION(set->count, at, set->ranges[at].last < address);
 }
@@ -24,7 +24,7 @@ static size_t find(const struct record_ranges *set, uint64_t address)
 int record_ranges_add(struct record_ranges *set, uint64_t first, uint64_t last)
 {
 	/* Merges adjacent ranges too; first - 1 and last + 1 must not wrap. */
-	const size_t from = find(set, first ? first - 1 : 0);
+	const size_t from = find_range(set, first ? first - 1 : 0);
 	size_t to = from;
 
 	while (to < set->count && (last == UINT64_MAX || set->ranges[to].first <= last + 1)) {
@@ -44,14 +44,14 @@ int record_ranges_add(struct record_ranges *set, uint64_t first, uint64_t last)
 
 bool record_ranges_cover(const struct record_ranges *set, uint64_t first, uint64_t last)
 {
-	const size_t at = find(set, first);
+	const size_t at = find_range(set, first);
 
 	return at < set->count && set->ranges[at].first <= first && set->ranges[at].last >= last;
 }
 
 bool record_ranges_touch(const struct record_ranges *set, uint64_t first, uint64_t last)
 {
-	const size_t at = find(set, first);
+	const size_t at = find_range(set, first);
 
 	return at < set->count && set->ranges[at].first <= last;
 }

@@ -16,7 +16,7 @@
 
 #define FIRST_NUMBER 1 /* number of the first process */
 
-static void describe(const struct record_settings *settings, struct ptl_machine *machine)
+static void native_describe_machine(const struct record_settings *settings, struct ptl_machine *machine)
 {
 	struct record_tsc tsc;
 
@@ -26,12 +26,12 @@ static void describe(const struct record_settings *settings, struct ptl_machine 
 	machine->psb_period = 0;
 	if (settings->clock == PTL_CLOCK_SYSTEM)
 		record_machine_use_wall(machine);
-	/* `check` has tested the clock before. */
+	/* `native_check` has tested the clock before. */
 	else if (settings->clock == PTL_CLOCK_PERF && record_tsc_read(&tsc))
 		record_machine_use_tsc(machine, &tsc);
 }
 
-static int check(const struct record_settings *settings, char *hint, size_t hint_size)
+static int native_check(const struct record_settings *settings, char *hint, size_t hint_size)
 {
 	struct record_tsc tsc;
 
@@ -47,7 +47,7 @@ static int add_descriptor(void *context, int fd)
 }
 
 /* Starts kernel reports. Without permission, the observer relies on looks at /proc. */
-static int listen(struct record_observer *observer, struct record_wait *wait)
+static int listen_to_kernel(struct record_observer *observer, struct record_wait *wait)
 {
 	int status = record_observer_listen(observer, NULL);
 
@@ -62,7 +62,7 @@ static int listen(struct record_observer *observer, struct record_wait *wait)
 	return 0;
 }
 
-static int open_source(struct record_session *session, void **state)
+static int native_open(struct record_session *session, void **state)
 {
 	struct record_observer *observer;
 	int status = record_observer_new(&session->capture, FIRST_NUMBER, &observer);
@@ -70,7 +70,7 @@ static int open_source(struct record_session *session, void **state)
 	if (status < 0)
 		return status;
 	if (session->has_command)
-		status = listen(observer, &session->wait);
+		status = listen_to_kernel(observer, &session->wait);
 	if (status < 0) {
 		record_observer_free(observer);
 		return status;
@@ -79,8 +79,8 @@ static int open_source(struct record_session *session, void **state)
 	return 0;
 }
 
-static int start(void *state, struct record_session *session, const struct record_command *command,
-		 const struct rlimit *files)
+static int native_start(void *state, struct record_session *session, const struct record_command *command,
+			const struct rlimit *files)
 {
 	const struct record_launch launch = {
 		.path = command->path,
@@ -94,13 +94,13 @@ static int start(void *state, struct record_session *session, const struct recor
 	return status < 0 ? status : record_observer_command(state, (uint32_t)session->pid, time, command);
 }
 
-static int drain(void *state, uint64_t now, bool *work)
+static int native_drain(void *state, uint64_t now, bool *work)
 {
 	(void)work;
 	return record_observer_step(state, now);
 }
 
-static uint64_t due(void *state, uint64_t now)
+static uint64_t native_due(void *state, uint64_t now)
 {
 	(void)now;
 	return record_observer_due(state);
@@ -111,13 +111,13 @@ static int exited(void *state, uint32_t pid, uint32_t wait_status)
 	return record_observer_exited(state, pid, wait_status, record_now());
 }
 
-static int finish(void *state, bool alone)
+static int native_finish(void *state, bool alone)
 {
 	(void)alone;
 	return record_observer_finish(state, record_now());
 }
 
-static void close_source(void *state)
+static void native_close(void *state)
 {
 	record_observer_free(state);
 	record_clock_use_monotonic();
@@ -129,13 +129,13 @@ const struct record_source record_native_source = {
 	.only_by_name = true,
 	.native = true,
 	.observes = true,
-	.check = check,
-	.describe = describe,
-	.start = start,
-	.open = open_source,
-	.drain = drain,
+	.check = native_check,
+	.describe = native_describe_machine,
+	.start = native_start,
+	.open = native_open,
+	.drain = native_drain,
 	.exited = exited,
-	.due = due,
-	.finish = finish,
-	.close = close_source,
+	.due = native_due,
+	.finish = native_finish,
+	.close = native_close,
 };

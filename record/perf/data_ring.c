@@ -65,12 +65,12 @@ void record_data_ring_give_back(struct record_data_ring *ring, bool all)
 
 static void give_back(struct record_data_ring *ring, bool all)
 {
-	if (!ring->by_hand)
+	if (!ring->manual_release)
 		record_data_ring_give_back(ring, all);
 }
 
 /* Returns a copy of the record at `from`, which wraps at the ring's end. */
-static const void *join(struct record_data_ring *ring, size_t from, size_t size)
+static const void *join_wrapped(struct record_data_ring *ring, size_t from, size_t size)
 {
 	memcpy(ring->record, ring->data + from, ring->size - from);
 	memcpy(ring->record + (ring->size - from), ring->data, size - (ring->size - from));
@@ -104,7 +104,8 @@ int record_data_ring_next(struct record_data_ring *ring, uint64_t head, const st
 	if (header.size < sizeof(header) || header.size > left || header.size % 8)
 		goto corrupt;
 	/* The record stays in the ring: the kernel overwrites nothing behind data_tail. */
-	*record = header.size <= ring->size - from ? (const void *)(ring->data + from) : join(ring, from, header.size);
+	*record = header.size <= ring->size - from ? (const void *)(ring->data + from)
+						   : join_wrapped(ring, from, header.size);
 	return 1;
 corrupt:
 	ring->tail = head;

@@ -16,7 +16,7 @@ struct record_data_ring {
 	size_t size;                       /* bytes of `data` */
 	uint64_t tail;                     /* position up to which records were read */
 	uint64_t given;                    /* position up to which the kernel has its room back */
-	bool by_hand;                      /* set by the caller: only record_data_ring_give_back gives room back */
+	bool manual_release;               /* set by the caller: only record_data_ring_give_back gives room back */
 	uint8_t *record;                   /* copy of the last record that wraps */
 };
 

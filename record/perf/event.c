@@ -36,7 +36,7 @@ uint64_t record_perf_event_lost(int fd)
 uint64_t record_perf_losses_take(struct record_perf_losses *losses, uint64_t open)
 {
 	const uint64_t counted = losses->counted + open;
-	const uint64_t all = losses->said > counted ? losses->said : counted;
+	const uint64_t all = losses->recorded > counted ? losses->recorded : counted;
 	const uint64_t unreported = all > losses->reported ? all - losses->reported : 0;
 
 	losses->reported += unreported;

@@ -27,7 +27,7 @@ uint64_t record_perf_event_lost(int fd);
 
 /* Losses from two sources. The larger count is right. */
 struct record_perf_losses {
-	uint64_t said;     /* count by PERF_RECORD_LOST */
+	uint64_t recorded; /* count by PERF_RECORD_LOST */
 	uint64_t counted;  /* count by closed events */
 	uint64_t reported; /* number already in the trace */
 };

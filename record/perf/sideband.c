@@ -322,7 +322,7 @@ int record_sideband_put(struct record_sideband *sideband, const void *data, size
 	record_sideband_decode(copy, size, &waiting->record);
 	waiting->record.time += (uint64_t)sideband->clock_offset;
 	if (waiting->record.kind == RECORD_SIDEBAND_LOST) {
-		sideband->losses.said += waiting->record.lost;
+		sideband->losses.recorded += waiting->record.lost;
 		waiting->record.lost = record_perf_losses_take(&sideband->losses, 0);
 		if (!waiting->record.lost)
 			waiting->record.kind = RECORD_SIDEBAND_NONE;
@@ -387,7 +387,7 @@ int record_sideband_collect(struct record_sideband *sideband)
 
 /* ---- ordering -------------------------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
+static int compare_waiting(const void *a, const void *b)
 {
 	const struct waiting *x = a, *y = b;
 
@@ -401,7 +401,7 @@ const struct record_sideband_record *record_sideband_next(struct record_sideband
 	const size_t count = sideband->count - sideband->first;
 
 	if (count && !sideband->sorted) {
-		qsort(sideband->waiting + sideband->first, count, sizeof(*sideband->waiting), compare);
+		qsort(sideband->waiting + sideband->first, count, sizeof(*sideband->waiting), compare_waiting);
 		sideband->sorted = true;
 	}
 	free_waiting(&sideband->given);

@@ -40,7 +40,7 @@ void record_providers_take_answers(struct record_providers *providers, const str
 }
 
 /* Returns the rule's name, or formats its GUID. */
-static const char *name_of(const struct provider_shm_rule *rule, char guid[PTL_GUID_TEXT_SIZE])
+static const char *rule_name_of(const struct provider_shm_rule *rule, char guid[PTL_GUID_TEXT_SIZE])
 {
 	common_guid_format(&rule->guid, guid);
 	return rule->match == PROVIDER_SHM_MATCH_ALL ? "*" : rule->name[0] ? rule->name : guid;
@@ -55,10 +55,10 @@ void record_providers_say_absent(const struct record_providers *providers)
 		if (!file->rules[i].answered)
 			common_message_note("no program has a provider '%s' so far; programs that start later are "
 					    "recorded",
-					    name_of(&file->rules[i], guid));
+					    rule_name_of(&file->rules[i], guid));
 }
 
-static void say(const struct provider_shm_rule *rule)
+static void warn_unanswered(const struct provider_shm_rule *rule)
 {
 	char guid[PTL_GUID_TEXT_SIZE];
 
@@ -67,7 +67,7 @@ static void say(const struct provider_shm_rule *rule)
 		return;
 	}
 	common_message_warning("nothing answered to --provider '%s': no program had such a provider",
-			       name_of(rule, guid));
+			       rule_name_of(rule, guid));
 }
 
 void record_providers_say_unanswered(struct record_providers *providers)
@@ -79,7 +79,7 @@ void record_providers_say_unanswered(struct record_providers *providers)
 		if (file->rules[i].answered)
 			continue;
 		any = true;
-		say(&file->rules[i]);
+		warn_unanswered(&file->rules[i]);
 	}
 	if (any)
 		common_message_hint(providers->capture->settings->attach

@@ -146,13 +146,13 @@ static int take_differing(const struct schema_taker *taker, const struct ptl_sch
 static int lose_definition(const struct schema_taker *taker, const struct ptl_schema *schema)
 {
 	struct definition key = definition_of(schema);
-	struct common_byte_map *said = &taker->providers->common->said;
+	struct common_byte_map *reported_losses = &taker->providers->common->reported_losses;
 	char cause[512];
 	int status;
 
-	if (common_byte_map_get(said, &key, sizeof(key)))
+	if (common_byte_map_get(reported_losses, &key, sizeof(key)))
 		return 0;
-	status = common_byte_map_put(said, &key, sizeof(key), 1);
+	status = common_byte_map_put(reported_losses, &key, sizeof(key), 1);
 	snprintf(cause, sizeof(cause),
 		 "event %u of provider %.255s is defined otherwise in another program, whose "
 		 "definition came first: it may be shown wrongly",

@@ -49,7 +49,8 @@ static int lose_of(struct record_providers *providers, const struct record_write
 	return record_writer_lose(providers, writer, count, 0, text);
 }
 
-static int tell(struct record_providers *providers, struct record_writer *writer, uint32_t n, uint64_t dropped)
+static int report_dropped(struct record_providers *providers, struct record_writer *writer, uint32_t n,
+			  uint64_t dropped)
 {
 	const unsigned slot = providers->session.file.session.slot;
 	struct record_writer_loss *loss = &writer->losses[n];
@@ -90,7 +91,7 @@ int record_writer_report_losses(struct record_providers *providers, struct recor
 	if (writer->rings_name[0] && !record_shm_rings_lost(&writer->rings, dropped))
 		return 0;
 	for (uint32_t n = 0; status == 0 && n < writer->shm.provider_count; n++)
-		status = tell(providers, writer, n, dropped[n]);
+		status = report_dropped(providers, writer, n, dropped[n]);
 	/* Reports a program with continuous losses at growing intervals. */
 	if (providers->capture->loss_records == before)
 		writer->lost_wait = LOSS_WAIT_MIN;
@@ -234,7 +235,7 @@ static int write_event(struct record_providers *providers, struct record_writer 
  * Finds the ring's next event that is sorted by time, and writes events with other times at once. Returns PTL_NOT_FOUND
  * without an event before `before`.
  */
-static int advance(struct record_providers *providers, struct record_waiting *waiting, uint64_t before)
+static int find_next_event(struct record_providers *providers, struct record_waiting *waiting, uint64_t before)
 {
 	uint64_t lost = 0;
 	int status;
@@ -261,12 +262,12 @@ static int advance(struct record_providers *providers, struct record_waiting *wa
 	}
 }
 
-static bool is_before(const struct record_waiting *a, const struct record_waiting *b)
+static bool is_event_before(const struct record_waiting *a, const struct record_waiting *b)
 {
 	return a->event.header.time < b->event.header.time;
 }
 
-COMMON_HEAP(waiting, struct record_waiting, is_before)
+COMMON_HEAP(waiting, struct record_waiting, is_event_before)
 
 static int push(struct record_providers *providers, const struct record_waiting *waiting)
 {
@@ -287,7 +288,7 @@ static int push_all(struct record_providers *providers, struct record_writer *wr
 	for (uint32_t n = 0; status == 0 && n < writer->rings.count; n++) {
 		struct record_waiting waiting = {.writer = writer, .ring = &writer->rings.rings[n]};
 
-		status = advance(providers, &waiting, before);
+		status = find_next_event(providers, &waiting, before);
 		if (status == 0)
 			status = push(providers, &waiting);
 		if (status == PTL_NOT_FOUND)
@@ -311,7 +312,7 @@ int record_providers_deliver(struct record_providers *providers, uint64_t before
 		if (status < 0)
 			break;
 		record_shm_ring_taken(first->ring, &first->event);
-		status = advance(providers, first, before);
+		status = find_next_event(providers, first, before);
 		if (status == PTL_NOT_FOUND) {
 			*first = providers->heap[--providers->heap_count];
 			status = 0;

@@ -36,7 +36,7 @@ struct listing {
 	size_t shown;
 };
 
-static int add(void *context, const char *text, const struct record_shm_name *name)
+static int add_writer(void *context, const char *text, const struct record_shm_name *name)
 {
 	struct listing *listing = context;
 	struct listed *file;
@@ -51,7 +51,7 @@ static int add(void *context, const char *text, const struct record_shm_name *na
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_writers(const void *a, const void *b)
 {
 	const struct record_shm_name *x = &((const struct listed *)a)->name;
 	const struct record_shm_name *y = &((const struct listed *)b)->name;
@@ -216,7 +216,7 @@ static bool is_users(const struct listing *listing, uint32_t pid)
 	return listing->user == geteuid() || (record_proc_identity(pid, &own_pid, &user) && user == listing->user);
 }
 
-static int show(struct listing *listing, const char *text)
+static int show_writer(struct listing *listing, const char *text)
 {
 	struct record_shm_process process;
 	int status = record_shm_process_open(listing->folder, text, false, &process);
@@ -236,19 +236,19 @@ static int show(struct listing *listing, const char *text)
 }
 
 /* Closes the folder. */
-static int list(struct listing *listing, int folder, uint32_t user)
+static int list_writers(struct listing *listing, int folder, uint32_t user)
 {
 	int status;
 
 	listing->folder = folder;
 	listing->user = user;
 	listing->count = 0;
-	status = record_shm_list(folder, add, listing);
+	status = record_shm_list(folder, add_writer, listing);
 	read_sessions(listing);
 	if (listing->count)
-		qsort(listing->files, listing->count, sizeof(*listing->files), compare);
+		qsort(listing->files, listing->count, sizeof(*listing->files), compare_writers);
 	for (size_t i = 0; status == 0 && i < listing->count; i++)
-		status = show(listing, listing->files[i].text);
+		status = show_writer(listing, listing->files[i].text);
 	close(folder);
 	return status;
 }
@@ -258,7 +258,7 @@ static int list_other(void *context, uint32_t user)
 	char path[RECORD_SHM_PATH_SIZE];
 	int folder;
 
-	return record_shm_open_user(user, path, &folder) == 0 ? list(context, folder, user) : 0;
+	return record_shm_open_user(user, path, &folder) == 0 ? list_writers(context, folder, user) : 0;
 }
 
 int record_provider_list(bool json, FILE *file)
@@ -274,7 +274,7 @@ int record_provider_list(bool json, FILE *file)
 	common_json_start(&listing->out, file);
 	status = record_shm_open(false, path, &folder);
 	if (status == 0)
-		status = list(listing, folder, geteuid());
+		status = list_writers(listing, folder, geteuid());
 	if (status == PTL_NOT_FOUND)
 		status = 0;
 	if (status == 0 && record_shm_sees_all())

@@ -131,7 +131,7 @@ static void request_captures(struct record_providers *providers)
 
 	for (size_t i = 0; i < providers->count; i++) {
 		struct record_writer *writer = providers->writers[i];
-		bool asked = false;
+		bool any_request = false;
 
 		for (uint32_t n = 0; !writer->dead && n < writer->shm.provider_count; n++) {
 			if (!record_shm_process_entry(&writer->shm, n, &entry) ||
@@ -140,9 +140,9 @@ static void request_captures(struct record_providers *providers)
 			    entry.enabled.slots[slot].session != providers->session.file.session.id)
 				continue;
 			record_shm_process_capture(&writer->shm, n, slot);
-			asked = true;
+			any_request = true;
 		}
-		if (asked)
+		if (any_request)
 			record_shm_process_notify(&writer->shm);
 	}
 }
@@ -259,7 +259,7 @@ static int reap(struct record_providers *providers, uint64_t now)
 }
 
 /* Checks all programs, and copies the contents of their rings. */
-static int copy(struct record_providers *providers, uint64_t now, bool *any_dead)
+static int copy_rings(struct record_providers *providers, uint64_t now, bool *any_dead)
 {
 	int status = 0;
 
@@ -299,7 +299,7 @@ int record_providers_step(struct record_providers *providers, uint64_t now, uint
 
 	providers->idle++;
 	for (unsigned i = 0; status == 0 && !calm && i < COPIES_MAX; i++) {
-		status = copy(providers, now, &any_dead);
+		status = copy_rings(providers, now, &any_dead);
 		calm = providers->fullest < FAST_SHARE || !record_providers_may_copy(providers);
 	}
 	/* Events of a dead program are written before its rings are removed. */

@@ -85,8 +85,9 @@ struct record_providers_common {
 	struct record_share rings;
 	struct record_share schema_bytes;
 	struct record_share schema_items;
-	struct common_byte_map said; /* identities of events whose loss of a differing definition was reported */
-	unsigned differing;          /* number of definitions with another version */
+	struct common_byte_map
+		reported_losses; /* identities of events whose loss of a differing definition was reported */
+	unsigned differing;      /* number of definitions with another version */
 };
 
 struct record_providers {

@@ -60,7 +60,7 @@ static int parse_keywords(const char *text, uint64_t *keywords)
 }
 
 /* Splits the text at colons, and checks the length. */
-static int split(const char *text, char *copy, size_t size, char *parts[3])
+static int split_rule(const char *text, char *copy, size_t size, char *parts[3])
 {
 	size_t count = 0;
 
@@ -83,7 +83,7 @@ static int split(const char *text, char *copy, size_t size, char *parts[3])
 int record_provider_rule_parse(const char *text, struct provider_shm_rule *rule)
 {
 	char copy[PROVIDER_SHM_PROVIDER_NAME_SIZE + 64], *parts[3] = {NULL, NULL, NULL};
-	int status = split(text, copy, sizeof(copy), parts);
+	int status = split_rule(text, copy, sizeof(copy), parts);
 
 	*rule = (struct provider_shm_rule){.level = LEVEL_ALL, .keywords = UINT64_MAX};
 	if (status < 0)

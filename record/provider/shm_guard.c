@@ -43,16 +43,16 @@ struct copy {
 	size_t size;
 };
 
-static void copy(void *context)
+static void copy_guarded(void *context)
 {
-	const struct copy *asked = context;
+	const struct copy *request = context;
 
-	memcpy(asked->to, asked->from, asked->size);
+	memcpy(request->to, request->from, request->size);
 }
 
 bool record_guard_copy(void *to, const void *from, size_t size)
 {
-	struct copy asked = {to, from, size};
+	struct copy request = {to, from, size};
 
-	return record_guard(copy, &asked);
+	return record_guard(copy_guarded, &request);
 }

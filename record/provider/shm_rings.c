@@ -136,7 +136,7 @@ struct copy {
 	uint8_t *to;
 };
 
-static void load(void *context)
+static void load_head(void *context)
 {
 	struct copy *copy = context;
 
@@ -144,7 +144,7 @@ static void load(void *context)
 }
 
 /* Copies the bytes, in two pieces if they wrap, and then gives the room to the writer. */
-static void take(void *context)
+static void take_ring_bytes(void *context)
 {
 	const struct copy *copy = context;
 	const uint8_t *ring = (const uint8_t *)copy->page + PROVIDER_SHM_PAGE;
@@ -156,7 +156,7 @@ static void take(void *context)
 	__atomic_store_n(&copy->page->tail, copy->head, __ATOMIC_RELEASE);
 }
 
-static void skip(void *context)
+static void skip_ring_bytes(void *context)
 {
 	const struct copy *copy = context;
 
@@ -164,7 +164,7 @@ static void skip(void *context)
 }
 
 /* Makes room behind the copied records. */
-static int make_room(struct record_shm_ring *ring, size_t size)
+static int make_copy_room(struct record_shm_ring *ring, size_t size)
 {
 	/* Moves the waiting records only if fewer than the consumed records: a backlog may be large. */
 	if (ring->at && ring->used - ring->at <= ring->at) {
@@ -192,7 +192,7 @@ int record_shm_ring_copy(struct record_shm_rings *rings, uint32_t n, uint64_t *l
 
 	*lost = 0;
 	*share = 0;
-	if (rings->broken || !record_guard(load, &copy)) {
+	if (rings->broken || !record_guard(load_head, &copy)) {
 		rings->broken = true;
 		return 0;
 	}
@@ -203,15 +203,15 @@ int record_shm_ring_copy(struct record_shm_rings *rings, uint32_t n, uint64_t *l
 		*lost = size < rings->ring_size ? size : rings->ring_size;
 		/* Records begin at multiples of 8, whatever a program has done to head. */
 		copy.head = ring->tail = copy.head & ~(uint64_t)(RECORD_ALIGN - 1);
-		rings->broken = !record_guard(skip, &copy);
+		rings->broken = !record_guard(skip_ring_bytes, &copy);
 		return 0;
 	}
 	*share = (unsigned)(size * 100 / rings->ring_size);
-	status = make_room(ring, size);
+	status = make_copy_room(ring, size);
 	if (status < 0)
 		return status;
 	copy.to = ring->bytes + ring->used;
-	if (!record_guard(take, &copy)) {
+	if (!record_guard(take_ring_bytes, &copy)) {
 		rings->broken = true;
 		return 0;
 	}

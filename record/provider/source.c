@@ -10,7 +10,7 @@
 
 #define MILLISECOND 1000000u
 
-static int open_source(struct record_session *session, void **state)
+static int provider_open(struct record_session *session, void **state)
 {
 	struct record_users *users;
 	int status = record_users_open(&session->capture, session->observer, &users);
@@ -26,14 +26,14 @@ static int open_source(struct record_session *session, void **state)
 	return status;
 }
 
-static int drain(void *state, uint64_t now, bool *work)
+static int provider_drain(void *state, uint64_t now, bool *work)
 {
-	/* `due` decides the time to sleep. */
+	/* `provider_due` decides the time to sleep. */
 	(void)work;
 	return record_users_step(state, now);
 }
 
-static uint64_t due(void *state, uint64_t now)
+static uint64_t provider_due(void *state, uint64_t now)
 {
 	return now + (uint64_t)record_users_timeout(state) * MILLISECOND;
 }
@@ -43,7 +43,7 @@ static int turn(void *state, const char *rule, bool on, FILE *notes)
 	return record_users_turn(state, rule, on, notes);
 }
 
-static void answer(void *state, struct record_answer *answer)
+static void provider_answer(void *state, struct record_answer *answer)
 {
 	const struct provider_shm_rule *rule;
 	char text[PROVIDER_SHM_PROVIDER_NAME_SIZE + 80], guid[PTL_GUID_TEXT_SIZE];
@@ -61,13 +61,13 @@ static void answer(void *state, struct record_answer *answer)
 	record_answer_list_end(answer);
 }
 
-static int finish(void *state, bool alone)
+static int provider_finish(void *state, bool alone)
 {
 	(void)alone;
 	return record_users_finish(state);
 }
 
-static void close_source(void *state)
+static void provider_close(void *state)
 {
 	record_users_close(state);
 }
@@ -75,11 +75,11 @@ static void close_source(void *state)
 const struct record_source record_provider_source = {
 	.name = "providers",
 	.summary = "events that programs write",
-	.open = open_source,
-	.drain = drain,
-	.due = due,
+	.open = provider_open,
+	.drain = provider_drain,
+	.due = provider_due,
 	.turn = turn,
-	.answer = answer,
-	.finish = finish,
-	.close = close_source,
+	.answer = provider_answer,
+	.finish = provider_finish,
+	.close = provider_close,
 };

@@ -7,7 +7,7 @@
 #include "record/provider/providers_state.h"
 
 /* Checks whether both rules match the same providers. */
-static bool is_same(const struct provider_shm_rule *a, const struct provider_shm_rule *b)
+static bool is_same_rule(const struct provider_shm_rule *a, const struct provider_shm_rule *b)
 {
 	return a->match == b->match && memcmp(&a->guid, &b->guid, sizeof(a->guid)) == 0 && !strcmp(a->name, b->name);
 }
@@ -17,7 +17,7 @@ static uint32_t find_rule(const struct provider_shm_session_file *file, const st
 {
 	uint32_t i = 0;
 
-	while (i < file->session.rule_count && !is_same(&file->rules[i], rule))
+	while (i < file->session.rule_count && !is_same_rule(&file->rules[i], rule))
 		i++;
 	return i;
 }

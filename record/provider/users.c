@@ -51,7 +51,7 @@ static void watch_folder(struct record_users *users, struct record_providers *pr
 }
 
 /* Adds a collection, which closes the folder. */
-static int add(struct record_users *users, int folder, const char *path, uint32_t user)
+static int add_user(struct record_users *users, int folder, const char *path, uint32_t user)
 {
 	struct record_providers *providers;
 	int status;
@@ -74,7 +74,7 @@ static int open_own(struct record_users *users)
 	int folder, status = record_shm_open(true, path, &folder);
 
 	if (status == 0)
-		status = add(users, folder, path, geteuid());
+		status = add_user(users, folder, path, geteuid());
 	if (status == 0)
 		status = record_providers_enter(users->all[0]);
 	return status == 0 ? record_providers_begin(users->all[0]) : status;
@@ -105,7 +105,7 @@ static int open_other(void *context, uint32_t user)
 		users->full = true;
 		return 0;
 	}
-	status = add(users, folder, path, user);
+	status = add_user(users, folder, path, user);
 	if (status == 0)
 		return record_providers_begin(users->all[users->count - 1]);
 	if (status != PTL_NO_MEMORY)
@@ -172,7 +172,7 @@ void record_users_close(struct record_users *users)
 		record_providers_close(users->all[i]);
 	free(users->all);
 	common_byte_map_free(&users->common.schemas);
-	common_byte_map_free(&users->common.said);
+	common_byte_map_free(&users->common.reported_losses);
 	if (users->watch >= 0)
 		close(users->watch);
 	free(users);

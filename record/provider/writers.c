@@ -86,7 +86,7 @@ void record_writer_turn(struct record_providers *providers, struct record_writer
 
 /* ---- programs --------------------------------------------------------------------------------- */
 
-static struct record_writer *find(const struct record_providers *providers, const char *name)
+static struct record_writer *find_writer(const struct record_providers *providers, const char *name)
 {
 	for (size_t i = 0; i < providers->count; i++)
 		if (!strcmp(providers->writers[i]->name, name))
@@ -94,7 +94,7 @@ static struct record_writer *find(const struct record_providers *providers, cons
 	return NULL;
 }
 
-static int make_room(struct record_providers *providers)
+static int make_writer_room(struct record_providers *providers)
 {
 	if (COMMON_VECTOR_RESERVE(providers->writers, providers->capacity, providers->count + 1, "programs"))
 		return PTL_NO_MEMORY;
@@ -119,7 +119,7 @@ static void note_earlier_losses(const struct record_providers *providers, struct
  * command, even if others know the session's id. A living process is checked in /proc; an ended process must be known
  * to the observer.
  */
-static int is_wanted(const struct record_providers *providers, uint32_t pid, bool *wanted)
+static int is_wanted_writer(const struct record_providers *providers, uint32_t pid, bool *wanted)
 {
 	struct record_proc_stat stat;
 
@@ -146,7 +146,7 @@ static int check_user(const struct record_providers *providers, const struct rec
 	if (record_proc_identity(writer->shm.pid, &own_pid, &user) && user != providers->user)
 		return common_fail(PTL_SYSTEM, "process %u is not one of user %u, who says so", writer->shm.pid,
 				   providers->user);
-	status = is_wanted(providers, writer->shm.pid, &wanted);
+	status = is_wanted_writer(providers, writer->shm.pid, &wanted);
 	if (status == 0 && !wanted)
 		status = common_fail(PTL_SYSTEM, "process %u is no descendant of the command", writer->shm.pid);
 	return status;
@@ -203,10 +203,10 @@ static int open_process(struct record_providers *providers, struct record_writer
 }
 
 /* Sets *result to NULL for an unusable file, and reports the file unless it has just vanished. */
-static int add(struct record_providers *providers, const char *text, struct record_writer **result)
+static int add_writer(struct record_providers *providers, const char *text, struct record_writer **result)
 {
 	struct record_writer *writer;
-	int status = make_room(providers);
+	int status = make_writer_room(providers);
 
 	*result = NULL;
 	if (status < 0)
@@ -271,9 +271,9 @@ static int see_rings(struct record_providers *providers, const char *text, const
 	if (name->session != providers->session.file.session.id)
 		return 0;
 	provider_name_process(process, name->pid, name->process);
-	writer = find(providers, process);
+	writer = find_writer(providers, process);
 	if (!writer)
-		status = add(providers, process, &writer);
+		status = add_writer(providers, process, &writer);
 	if (status < 0 || !writer || writer->rings_name[0])
 		return status;
 	status = record_shm_rings_open(providers->folder, text, providers->session.file.session.ring_size,
@@ -291,19 +291,19 @@ int record_writers_add(struct record_providers *providers, const char *text)
 {
 	struct record_writer *writer;
 
-	return find(providers, text) ? 0 : add(providers, text, &writer);
+	return find_writer(providers, text) ? 0 : add_writer(providers, text, &writer);
 }
 
 static int see_process(struct record_providers *providers, const char *text, uint32_t pid)
 {
-	struct record_writer *writer = find(providers, text);
+	struct record_writer *writer = find_writer(providers, text);
 	bool wanted = true;
 	int status = 0;
 
 	if (!writer)
-		status = is_wanted(providers, pid, &wanted);
+		status = is_wanted_writer(providers, pid, &wanted);
 	if (status == 0 && !writer && wanted)
-		status = add(providers, text, &writer);
+		status = add_writer(providers, text, &writer);
 	if (status < 0 || !writer)
 		return status;
 	record_writer_turn(providers, writer, record_now());

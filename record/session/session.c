@@ -62,7 +62,7 @@ static void show_progress(struct record_session *session, uint64_t now)
 	record_output_look(&session->capture.output);
 }
 
-static int drain(struct record_session *session, bool *work)
+static int drain_sources(struct record_session *session, bool *work)
 {
 	int status = 0;
 
@@ -82,9 +82,9 @@ static int reap(struct record_session *session)
 	return status;
 }
 
-static int step(struct record_session *session, uint64_t now, bool *work)
+static int step_session(struct record_session *session, uint64_t now, bool *work)
 {
-	int status = drain(session, work);
+	int status = drain_sources(session, work);
 
 	if (status == 0)
 		status = reap(session);
@@ -124,7 +124,7 @@ static uint64_t sleep_time(const struct record_session *session, uint64_t now, b
 	return until > now ? until - now : 0;
 }
 
-static void run(struct record_session *session)
+static void run_session(struct record_session *session)
 {
 	for (uint64_t now = record_now();; now = record_now()) {
 		bool work = false;
@@ -132,7 +132,7 @@ static void run(struct record_session *session)
 		record_wait_look(&session->wait);
 		record_session_signals(session);
 		if (!session->failure)
-			record_session_fail(session, step(session, now, &work));
+			record_session_fail(session, step_session(session, now, &work));
 		else
 			(void)record_session_reap(session);
 		if (session->failure || session->capture.output.broken)
@@ -246,7 +246,7 @@ static int exit_of_failure(const struct record_session *session)
 }
 
 /* Ends the recording. Returns the exit status of ptl-record. */
-static int finish(struct record_session *session, const char *path)
+static int finish_session(struct record_session *session, const char *path)
 {
 	const uint64_t end = record_now();
 	struct common_string_list others = {0};
@@ -323,7 +323,8 @@ static void close_sources(struct record_session *session)
 	}
 }
 
-static int start(struct record_session *session, const struct record_command *command, const struct rlimit *files)
+static int start_session(struct record_session *session, const struct record_command *command,
+			 const struct rlimit *files)
 {
 	if (!command)
 		return 0;
@@ -344,10 +345,10 @@ static int record_command(struct record_session *session, const struct record_so
 	session->start = record_now();
 	status = open_sources(session, sources);
 	if (status == 0)
-		status = start(session, command, &files);
+		status = start_session(session, command, &files);
 	if (status == 0) {
-		run(session);
-		status = finish(session, path);
+		run_session(session);
+		status = finish_session(session, path);
 	} else {
 		common_message_failure(status);
 		record_capture_discard(&session->capture);

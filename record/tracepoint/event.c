@@ -47,7 +47,7 @@ static int add_format(struct tracepoint_event *event, struct perf_tracing *traci
 	return status;
 }
 
-static bool begins(const char *text, const char *with)
+static bool begins_with(const char *text, const char *with)
 {
 	return !strncmp(text, with, strlen(with));
 }
@@ -55,9 +55,9 @@ static bool begins(const char *text, const char *with)
 static int read_event(struct tracepoint_event *event, struct perf_tracing *tracing)
 {
 	static bool cleaned;
-	const bool sdt = begins(event->name, "sdt:");
+	const bool sdt = begins_with(event->name, "sdt:");
 
-	if (sdt || begins(event->name, "uprobe:") || begins(event->name, "uretprobe:")) {
+	if (sdt || begins_with(event->name, "uprobe:") || begins_with(event->name, "uretprobe:")) {
 		if (!cleaned)
 			tracepoint_uprobe_event_clean();
 		cleaned = true;

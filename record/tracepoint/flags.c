@@ -63,7 +63,7 @@ static const struct flag {
 
 #define COUNT (sizeof(flags) / sizeof(flags[0]))
 
-static bool has(const struct common_string_list *list, const char *text)
+static bool has_flag(const struct common_string_list *list, const char *text)
 {
 	for (size_t i = 0; i < list->count; i++)
 		if (!strcmp(list->list[i], text))
@@ -71,7 +71,7 @@ static bool has(const struct common_string_list *list, const char *text)
 	return false;
 }
 
-static int add(const struct flag *flag, uint32_t *values)
+static int add_flag(const struct flag *flag, uint32_t *values)
 {
 	if (flag->reason)
 		return common_fail(PTL_MISUSE, "nothing here is what %s stands for: %s", flag->name, flag->reason);
@@ -85,7 +85,7 @@ static int add_number(uint64_t number, uint32_t *values)
 
 	for (size_t i = 0; status == 0 && i < COUNT; i++) {
 		if (number & flags[i].value)
-			status = add(&flags[i], values);
+			status = add_flag(&flags[i], values);
 		number &= ~(uint64_t)flags[i].value;
 	}
 	return status == 0 && number ? common_fail(PTL_MISUSE, "0x%llx is no flag; --list-flags shows all",
@@ -100,7 +100,7 @@ static int add_word(const char *word, size_t size, uint32_t *values)
 
 	for (size_t i = 0; i < COUNT; i++)
 		if (strlen(flags[i].name) == size && !strncasecmp(flags[i].name, word, size))
-			return add(&flags[i], values);
+			return add_flag(&flags[i], values);
 	snprintf(text, sizeof(text), "%.*s", size < sizeof(text) ? (int)size : 0, word);
 	if (*text && common_parse_u64(text, &number) == 0)
 		return add_number(number, values);
@@ -126,7 +126,7 @@ int record_flags_tracepoints(uint32_t values, struct common_string_list *tracepo
 
 	for (size_t i = 0; i < COUNT; i++)
 		for (size_t n = 0; status == 0 && n < TRACEPOINTS_MAX && flags[i].tracepoints[n]; n++)
-			if ((values & flags[i].value) && !has(tracepoints, flags[i].tracepoints[n]))
+			if ((values & flags[i].value) && !has_flag(tracepoints, flags[i].tracepoints[n]))
 				status = common_string_list_add(tracepoints, flags[i].tracepoints[n]);
 	return status;
 }

@@ -27,7 +27,7 @@ struct search {
 
 /* ---- recording ------------------------------------------------------------------------------- */
 
-static int add_place(struct search *search, const struct tracepoint_place *place)
+static int add_probe_place(struct search *search, const struct tracepoint_place *place)
 {
 	int status;
 
@@ -58,7 +58,7 @@ static int take_probe(void *context, const struct elf_sdt_probe *probe)
 	tracepoint_fetch_sdt(probe->arguments, &arguments, &left_out);
 	common_write_le(&arguments, 0, 1);
 	place.arguments = (const char *)arguments.data;
-	status = arguments.failed ? common_fail_memory("a probe", arguments.size) : add_place(search, &place);
+	status = arguments.failed ? common_fail_memory("a probe", arguments.size) : add_probe_place(search, &place);
 	common_bytes_free(&arguments);
 	if (!search->places++)
 		snprintf(search->found, sizeof(search->found), "%s", probe->provider);
@@ -76,7 +76,7 @@ static void say_left_out(const struct search *search)
 				    search->event->name, search->refused, search->places);
 }
 
-static int find(struct search *search, struct perf_tracing *tracing)
+static int find_probe(struct search *search, struct perf_tracing *tracing)
 {
 	struct record_binary binary;
 	char system[210];
@@ -118,7 +118,7 @@ int tracepoint_sdt_read(struct tracepoint_event *event, struct perf_tracing *tra
 	search.path = path;
 	search.name = name;
 	search.provider = provider;
-	status = find(&search, tracing);
+	status = find_probe(&search, tracing);
 	free(path);
 	return status;
 }

@@ -24,7 +24,7 @@
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static void close_source(void *state_)
+static void tracepoint_close(void *state_)
 {
 	struct tracepoints *state = state_;
 
@@ -51,7 +51,7 @@ static void say_unused_stack(const struct record_session *session, const char *p
 		common_message_warning("no event of the kernel that is recorded matches --stack %s", pattern);
 }
 
-static int open_source(struct record_session *session, void **result)
+static int tracepoint_open(struct record_session *session, void **result)
 {
 	const struct common_string_list *wanted = &session->settings->tracepoints, *stacks = &session->settings->stacks;
 	struct tracepoints *state = calloc(1, sizeof(*state));
@@ -73,7 +73,7 @@ static int open_source(struct record_session *session, void **result)
 		if (!tracepoint_stack_is_used(state, stacks->list[i]))
 			say_unused_stack(session, stacks->list[i]);
 	if (status < 0)
-		close_source(state);
+		tracepoint_close(state);
 	else
 		*result = state;
 	return status;
@@ -82,7 +82,8 @@ static int open_source(struct record_session *session, void **result)
 /* ---- while it runs --------------------------------------------------------------------------- */
 
 /* Sets *wanted: the process is recorded. An event for everyone also has samples of other processes. */
-static int is_wanted(const struct tracepoints *state, const struct tracepoint_event *of, uint32_t pid, bool *wanted)
+static int is_wanted_process(const struct tracepoints *state, const struct tracepoint_event *of, uint32_t pid,
+			     bool *wanted)
 {
 	struct record_session *session = state->session;
 
@@ -159,7 +160,7 @@ static int put_event(struct tracepoints *state, struct tracepoint_ring *ring, co
 	struct ptl_extended stack;
 	struct ptl_event event;
 	bool wanted;
-	int status = is_wanted(state, of, sample->pid, &wanted);
+	int status = is_wanted_process(state, of, sample->pid, &wanted);
 
 	if (status < 0 || !wanted)
 		return status;
@@ -245,7 +246,8 @@ static bool add_record(struct tracepoints *state, struct tracepoint_ring *ring, 
 	return true;
 }
 
-static int take(struct tracepoints *state, struct tracepoint_ring *ring, const struct perf_event_header *record)
+static int take_ring_record(struct tracepoints *state, struct tracepoint_ring *ring,
+			    const struct perf_event_header *record)
 {
 	struct tracepoint_sample sample;
 	struct tracepoint_event *of;
@@ -254,7 +256,7 @@ static int take(struct tracepoints *state, struct tracepoint_ring *ring, const s
 
 	if (record->type == PERF_RECORD_LOST && record->size >= sizeof(*record) + 16) {
 		memcpy(&number, (const uint8_t *)record + sizeof(*record) + 8, sizeof(number));
-		ring->losses.said += number;
+		ring->losses.recorded += number;
 		return 0;
 	}
 	if (record->type != PERF_RECORD_SAMPLE)
@@ -288,7 +290,7 @@ static int empty(struct tracepoints *state, struct tracepoint_ring *ring, bool *
 			state->corrupt++;
 			break;
 		}
-		status = take(state, ring, record);
+		status = take_ring_record(state, ring, record);
 		record_data_ring_taken(&ring->data, record);
 		if (!state->record_count)
 			record_data_ring_give_back(&ring->data, false);
@@ -301,7 +303,8 @@ static int empty(struct tracepoints *state, struct tracepoint_ring *ring, bool *
 
 /* ---- losses ---------------------------------------------------------------------------------- */
 
-static int lose(const struct tracepoints *state, const struct ptl_loss *where, uint64_t count, const char *cause)
+static int lose_records(const struct tracepoints *state, const struct ptl_loss *where, uint64_t count,
+			const char *cause)
 {
 	struct ptl_loss loss = *where;
 
@@ -340,7 +343,8 @@ static int report_losses(struct tracepoints *state, bool whole)
 		if (!ring->data.page || (!whole && now - ring->looked < LOSS_TIME))
 			continue;
 		lost = record_perf_losses_take(&ring->losses, whole ? count_lost(state, cpu) : 0);
-		status = lose(state, &where, lost, "the kernel wrote tracepoints faster than they could be taken");
+		status = lose_records(state, &where, lost,
+				      "the kernel wrote tracepoints faster than they could be taken");
 		if (lost)
 			state->session->capture.loss_hint = LOSS_HINT;
 		ring->looked = now;
@@ -350,7 +354,7 @@ static int report_losses(struct tracepoints *state, bool whole)
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-static int drain(void *state_, uint64_t now, bool *work)
+static int tracepoint_drain(void *state_, uint64_t now, bool *work)
 {
 	struct tracepoints *state = state_;
 	int status = 0;
@@ -366,12 +370,12 @@ static int drain(void *state_, uint64_t now, bool *work)
 	return status;
 }
 
-static uint64_t due(void *state, uint64_t now)
+static uint64_t tracepoint_due(void *state, uint64_t now)
 {
 	return ((const struct tracepoints *)state)->rings ? now + LOOK_TIME : UINT64_MAX;
 }
 
-static void answer(void *state_, struct record_answer *answer)
+static void tracepoint_answer(void *state_, struct record_answer *answer)
 {
 	const struct tracepoints *state = state_;
 	char names[512];
@@ -392,7 +396,7 @@ static void answer(void *state_, struct record_answer *answer)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static int finish(void *state_, bool alone)
+static int tracepoint_finish(void *state_, bool alone)
 {
 	const struct ptl_loss nowhere = {.stream = PTL_NO_ID};
 	struct tracepoints *state = state_;
@@ -405,31 +409,31 @@ static int finish(void *state_, bool alone)
 			if (state->list[i].fds[cpu] >= 0)
 				ioctl(state->list[i].fds[cpu], PERF_EVENT_IOC_DISABLE, 0);
 	/* UINT64_MAX: all reports of the kernel are due. */
-	status = drain(state, UINT64_MAX, &work);
+	status = tracepoint_drain(state, UINT64_MAX, &work);
 	if (status == 0)
 		status = report_losses(state, true);
 	if (status == 0)
-		status = lose(
+		status = lose_records(
 			state, &nowhere, state->stacks.unwinder.gone,
 			"stacks of programs that had ended before they were unwound: their innermost address is known");
 	if (status == 0)
-		status = lose(state, &nowhere, state->corrupt,
-			      "a ring of the kernel made no sense: what was in it is skipped");
-	return status == 0 ? lose(state, &nowhere, state->unread,
-				  "samples of tracepoints that are not as their format says")
+		status = lose_records(state, &nowhere, state->corrupt,
+				      "a ring of the kernel made no sense: what was in it is skipped");
+	return status == 0 ? lose_records(state, &nowhere, state->unread,
+					  "samples of tracepoints that are not as their format says")
 			   : status;
 }
 
 const struct record_source record_tracepoint_source = {
 	.name = "tracepoints",
 	.summary = "the kernel's tracepoints",
-	.open = open_source,
-	.drain = drain,
-	.due = due,
+	.open = tracepoint_open,
+	.drain = tracepoint_drain,
+	.due = tracepoint_due,
 	.turn_event = tracepoint_turn_event,
 	.turn_flags = tracepoint_turn_flags,
 	.turn_stack = tracepoint_turn_stack,
-	.answer = answer,
-	.finish = finish,
-	.close = close_source,
+	.answer = tracepoint_answer,
+	.finish = tracepoint_finish,
+	.close = tracepoint_close,
 };

@@ -49,7 +49,7 @@ static int open_ring(struct tracepoints *state, size_t cpu)
 	ring->looked = record_now();
 	status = map_ring(ring, (size_t)state->session->settings->event_ring);
 	/* Records are copied from the ring straight into the trace. */
-	ring->data.by_hand = true;
+	ring->data.manual_release = true;
 	if (status == 0)
 		status = record_wait_descriptor(&state->session->wait, fd);
 	return status < 0 ? status : record_capture_event_stream(&state->session->capture, &ring->stream);

@@ -27,14 +27,14 @@ struct unwound {
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-static void forget(struct unwound *process)
+static void forget_unwound(struct unwound *process)
 {
 	elf_unwinder_free(process->files);
 	process->files = NULL;
 }
 
 /* Reads the mapped files from /proc. Keeps the known files if the process is gone or /proc lacks the address. */
-static void look(struct unwound *process, uint64_t address)
+static void read_mappings(struct unwound *process, uint64_t address)
 {
 	struct elf_unwinder *files = elf_unwinder_new();
 
@@ -44,7 +44,7 @@ static void look(struct unwound *process, uint64_t address)
 		elf_unwinder_free(files);
 		return;
 	}
-	forget(process);
+	forget_unwound(process);
 	process->files = files;
 }
 
@@ -85,7 +85,7 @@ static int open_mapped(uint32_t pid, const struct tracepoint_mapped *map)
 static void add_reported(struct unwound *process, const struct tracepoint_program *program)
 {
 	if (process->program != program->id || process->replaced != program->replaced) {
-		forget(process);
+		forget_unwound(process);
 		process->program = program->id;
 		process->replaced = program->replaced;
 		process->added = 0;
@@ -111,7 +111,7 @@ static void look_at_proc(struct unwound *process, uint64_t address)
 {
 	process->program = 0;
 	if (executes_another(process) || !process->files || !elf_unwinder_has(process->files, address))
-		look(process, address);
+		read_mappings(process, address);
 }
 
 static void forget_all(struct tracepoint_unwinder *unwinder)
@@ -120,7 +120,7 @@ static void forget_all(struct tracepoint_unwinder *unwinder)
 	size_t at = 0;
 
 	while (common_hash_map_next(&unwinder->processes, &at, &pid, &value)) {
-		forget((struct unwound *)(uintptr_t)value);
+		forget_unwound((struct unwound *)(uintptr_t)value);
 		free((struct unwound *)(uintptr_t)value);
 	}
 	common_hash_map_free(&unwinder->processes);
@@ -133,7 +133,7 @@ void tracepoint_unwinder_free(struct tracepoint_unwinder *unwinder)
 	unwinder->programs = NULL;
 }
 
-static struct unwound *find(struct tracepoint_unwinder *unwinder, uint32_t pid)
+static struct unwound *find_unwound(struct tracepoint_unwinder *unwinder, uint32_t pid)
 {
 	const uint64_t *known = common_hash_map_get(&unwinder->processes, pid);
 	struct unwound *process;
@@ -162,7 +162,7 @@ int tracepoint_unwind(struct tracepoint_unwinder *unwinder, const struct elf_unw
 	const struct tracepoint_program *program = unwinder->programs ? tracepoint_programs_find(unwinder->programs,
 												 sample->pid, time)
 								      : NULL;
-	struct unwound *process = find(unwinder, sample->pid);
+	struct unwound *process = find_unwound(unwinder, sample->pid);
 	bool whole;
 
 	if (!process)

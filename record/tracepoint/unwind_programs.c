@@ -49,7 +49,7 @@ static void free_programs(struct tracepoint_program *program)
 	}
 }
 
-static struct process *find(const struct tracepoint_programs *programs, uint32_t pid)
+static struct process *find_program_process(const struct tracepoint_programs *programs, uint32_t pid)
 {
 	const uint64_t *known = common_hash_map_get(&programs->processes, pid);
 
@@ -58,7 +58,7 @@ static struct process *find(const struct tracepoint_programs *programs, uint32_t
 
 static struct process *find_or_add(struct tracepoint_programs *programs, uint32_t pid)
 {
-	struct process *process = find(programs, pid);
+	struct process *process = find_program_process(programs, pid);
 
 	if (process)
 		return process;
@@ -72,7 +72,7 @@ static struct process *find_or_add(struct tracepoint_programs *programs, uint32_
 }
 
 /* Begins a program without mappings. NULL: no memory. */
-static struct tracepoint_program *begin(struct tracepoint_programs *programs, uint32_t pid, uint64_t time)
+static struct tracepoint_program *begin_program(struct tracepoint_programs *programs, uint32_t pid, uint64_t time)
 {
 	struct tracepoint_program *program = calloc(1, sizeof(*program)), *last;
 	struct process *process = program ? find_or_add(programs, pid) : NULL;
@@ -113,7 +113,7 @@ static void remove_overlapped(struct tracepoint_program *program, uint64_t base,
 	program->count = left;
 }
 
-static int add(struct tracepoint_program *program, const struct tracepoint_mapped *map)
+static int add_mapping(struct tracepoint_program *program, const struct tracepoint_mapped *map)
 {
 	struct tracepoint_mapped copy = *map;
 
@@ -129,7 +129,7 @@ static int add(struct tracepoint_program *program, const struct tracepoint_mappe
 
 static int take_map(struct tracepoint_programs *programs, const struct record_sideband_record *record)
 {
-	const struct process *process = find(programs, record->pid);
+	const struct process *process = find_program_process(programs, record->pid);
 
 	if (!process || !record->size)
 		return 0;
@@ -137,14 +137,14 @@ static int take_map(struct tracepoint_programs *programs, const struct record_si
 	/* Memory without a file has no unwind tables. */
 	if (!record->inode)
 		return 0;
-	return add(process->now, &(struct tracepoint_mapped){record->base, record->size, record->file_offset,
-							     record->inode, (char *)record->name});
+	return add_mapping(process->now, &(struct tracepoint_mapped){record->base, record->size, record->file_offset,
+								     record->inode, (char *)record->name});
 }
 
 /* Begins a program for the child with the mappings of the parent. */
 static int take_fork(struct tracepoint_programs *programs, const struct record_sideband_record *record)
 {
-	const struct process *parent = find(programs, record->parent_pid);
+	const struct process *parent = find_program_process(programs, record->parent_pid);
 	const struct tracepoint_program *from;
 	struct tracepoint_program *program;
 	int status = 0;
@@ -152,27 +152,27 @@ static int take_fork(struct tracepoint_programs *programs, const struct record_s
 	if (!parent || record->pid == record->parent_pid)
 		return 0;
 	from = parent->now;
-	program = begin(programs, record->pid, record->time);
+	program = begin_program(programs, record->pid, record->time);
 	if (!program)
 		return PTL_NO_MEMORY;
 	for (size_t i = 0; status == 0 && i < from->count; i++)
-		status = add(program, &from->maps[i]);
+		status = add_mapping(program, &from->maps[i]);
 	return status;
 }
 
 static void take_exit(const struct tracepoint_programs *programs, const struct record_sideband_record *record)
 {
-	struct process *process = record->pid == record->tid ? find(programs, record->pid) : NULL;
+	struct process *process = record->pid == record->tid ? find_program_process(programs, record->pid) : NULL;
 
 	if (process)
 		process->ended = record->time;
 }
 
-static int take(struct tracepoint_programs *programs, const struct record_sideband_record *record)
+static int take_map_record(struct tracepoint_programs *programs, const struct record_sideband_record *record)
 {
 	switch (record->kind) {
 	case RECORD_SIDEBAND_EXEC:
-		return begin(programs, record->pid, record->time) ? 0 : PTL_NO_MEMORY;
+		return begin_program(programs, record->pid, record->time) ? 0 : PTL_NO_MEMORY;
 	case RECORD_SIDEBAND_MAP:
 		return take_map(programs, record);
 	case RECORD_SIDEBAND_FORK:
@@ -214,7 +214,7 @@ int tracepoint_programs_take(struct tracepoint_programs *programs)
 
 	while (status == 0 && (record = record_sideband_next(programs->sideband, UINT64_MAX))) {
 		now = record->time > now ? record->time : now;
-		status = take(programs, record);
+		status = take_map_record(programs, record);
 	}
 	forget_ended(programs, now);
 	return status;
@@ -223,7 +223,7 @@ int tracepoint_programs_take(struct tracepoint_programs *programs)
 const struct tracepoint_program *tracepoint_programs_find(const struct tracepoint_programs *programs, uint32_t pid,
 							  uint64_t time)
 {
-	const struct process *process = find(programs, pid);
+	const struct process *process = find_program_process(programs, pid);
 	const struct tracepoint_program *program = process ? process->now : NULL;
 
 	while (program && program->since > time)
@@ -249,9 +249,10 @@ static int add_running(void *context, uint32_t pid)
 		if (!record_maps_parse(line, &entry) || !entry.executable || !entry.inode)
 			continue;
 		if (!program)
-			program = begin(programs, pid, 0);
-		status = program ? add(program, &(struct tracepoint_mapped){entry.base, entry.end - entry.base,
-									    entry.file_offset, entry.inode, entry.path})
+			program = begin_program(programs, pid, 0);
+		status = program ? add_mapping(program,
+					       &(struct tracepoint_mapped){entry.base, entry.end - entry.base,
+									   entry.file_offset, entry.inode, entry.path})
 				 : PTL_NO_MEMORY;
 	}
 	if (file)

@@ -92,7 +92,7 @@ void tracepoint_uprobe_event_clean(void)
 /*
  * Adds a place to the probe. The path may have blanks and the line may not, so the kernel finds the file by descriptor.
  */
-static int add_place(const char *made, const struct tracepoint_place *place)
+static int add_uprobe_place(const char *made, const struct tracepoint_place *place)
 {
 	const int fd = open(place->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct ptl_bytes line = {0};
@@ -138,7 +138,7 @@ int tracepoint_uprobe_event_make(struct tracepoint_event *event, const char *nam
 		event->made = NULL;
 		return common_fail_memory("a uprobe", sizeof(clean));
 	}
-	status = add_place(event->made, place);
+	status = add_uprobe_place(event->made, place);
 	if (status < 0) {
 		free(event->made);
 		event->made = NULL;
@@ -150,7 +150,7 @@ int tracepoint_uprobe_event_make(struct tracepoint_event *event, const char *nam
 
 int tracepoint_uprobe_event_extend(const struct tracepoint_event *event, const struct tracepoint_place *place)
 {
-	return add_place(event->made, place);
+	return add_uprobe_place(event->made, place);
 }
 
 int tracepoint_uprobe_event_read(struct tracepoint_event *event, const char *system, struct perf_tracing *tracing)

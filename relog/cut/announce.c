@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * begin() reads all inputs, and keeps a candidate for each report of an end without an earlier report of the beginning.
- * After reading, begin() drops candidates whose process had a complete rundown, or whose beginning another input
- * reports. The timeline applies the same rules to a whole trace (flow/timeline/before.c).
+ * announce_begin() reads all inputs, and keeps a candidate for each report of an end without an earlier report of the
+ * beginning. After reading, announce_begin() drops candidates whose process had a complete rundown, or whose beginning
+ * another input reports. The timeline applies the same rules to a whole trace (flow/timeline/before.c).
  */
 #include "relog/cut/announce.h"
 
@@ -81,7 +81,7 @@ static uint64_t place_key(uint32_t pid, uint64_t start, uint64_t base)
 	return class_key(FORMAT_CLASS_IMAGE, start_key(pid, start) ^ common_hash_mix(base));
 }
 
-static int note(struct announce *announce, struct common_hash_map *map, uint64_t key)
+static int note_known(struct announce *announce, struct common_hash_map *map, uint64_t key)
 {
 	int status = 0;
 
@@ -93,7 +93,7 @@ static int note(struct announce *announce, struct common_hash_map *map, uint64_t
 
 static int note_begun(struct announce *announce, uint64_t key)
 {
-	return announce->several ? note(announce, &announce->begun, key) : 0;
+	return announce->several ? note_known(announce, &announce->begun, key) : 0;
 }
 
 /* ---- keeping candidates -------------------------------------------------------------------------------------- */
@@ -113,7 +113,8 @@ static int encode(struct announce *announce, const struct format_kernel_event *d
 	}
 }
 
-static int keep(struct announce *announce, const struct format_kernel_event *decoded, size_t process, uint64_t key)
+static int keep_late_image(struct announce *announce, const struct format_kernel_event *decoded, size_t process,
+			   uint64_t key)
 {
 	struct announced late = {
 		.class = decoded->class,
@@ -175,7 +176,7 @@ static int see_process_late(struct announce *announce, const struct format_kerne
 	process = &announce->processes[index];
 	if (!process->reported && !process->ended && first &&
 	    (*decoded->process.image_file_name || *decoded->process.command_line))
-		status = keep(announce, decoded, NONE, class_key(FORMAT_CLASS_PROCESS, decoded->pid));
+		status = keep_late_image(announce, decoded, NONE, class_key(FORMAT_CLASS_PROCESS, decoded->pid));
 	process = &announce->processes[index];
 	process->reported = true;
 	process->ended |= decoded->action == FORMAT_ACTION_END;
@@ -230,14 +231,14 @@ static int see_thread(struct announce *announce, const struct format_kernel_even
 	const uint64_t key = class_key(FORMAT_CLASS_THREAD, decoded->tid);
 	const bool known = common_hash_map_get(&announce->threads, key);
 	size_t index;
-	int status = note(announce, &announce->threads, key);
+	int status = note_known(announce, &announce->threads, key);
 
 	if (!status && !is_late(decoded))
 		status = note_begun(announce, key);
 	if (status || known || !is_late(decoded))
 		return status;
 	status = need_process(announce, decoded->pid, &index);
-	return status ? status : keep(announce, decoded, index, key);
+	return status ? status : keep_late_image(announce, decoded, index, key);
 }
 
 static int see_image(struct announce *announce, const struct format_kernel_event *decoded)
@@ -255,8 +256,8 @@ static int see_image(struct announce *announce, const struct format_kernel_event
 		return note_begun(announce, key);
 	if (!common_hash_map_get(&announce->places, key) &&
 	    !ptl_state_find_image(announce->state, decoded->pid, data->base, data->base + (data->size - 1)))
-		status = keep(announce, decoded, index, key);
-	return status ? status : note(announce, &announce->places, key);
+		status = keep_late_image(announce, decoded, index, key);
+	return status ? status : note_known(announce, &announce->places, key);
 }
 
 static int see_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
@@ -308,7 +309,7 @@ static int read_input(struct announce *announce, struct ptl_relogger_input *inpu
  * A process reported at the start of the trace had only the images reported there. A forked process inherits the
  * images of its parent.
  */
-static bool is_wanted(const struct announce *announce, const struct announced *late)
+static bool is_wanted_announced(const struct announce *announce, const struct announced *late)
 {
 	const struct announced_process *process = late->process == NONE ? NULL : &announce->processes[late->process];
 
@@ -323,7 +324,7 @@ static bool is_wanted(const struct announce *announce, const struct announced *l
 	return !common_hash_map_get(&announce->begun, class_key(FORMAT_CLASS_PROCESS, late->pid));
 }
 
-static int settle(struct announce *announce)
+static int settle_announced(struct announce *announce)
 {
 	int status = 0;
 
@@ -332,7 +333,7 @@ static int settle(struct announce *announce)
 		const uint64_t key = start_key(late->pid, late->start);
 		const uint64_t *first = common_hash_map_get(&announce->by_start, key);
 
-		late->wanted = is_wanted(announce, late);
+		late->wanted = is_wanted_announced(announce, late);
 		late->next = first ? (size_t)*first : NONE;
 		if (late->start && late->wanted)
 			status = common_hash_map_put(&announce->by_start, key, i);
@@ -340,7 +341,7 @@ static int settle(struct announce *announce)
 	return status;
 }
 
-static int begin(void *context, struct ptl_relogger *relogger)
+static int announce_begin(void *context, struct ptl_relogger *relogger)
 {
 	struct announce *announce = context;
 	int status = 0;
@@ -352,7 +353,7 @@ static int begin(void *context, struct ptl_relogger *relogger)
 	for (size_t i = 0; i < ptl_relogger_input_count(relogger) && !status; i++)
 		status = read_input(announce, ptl_relogger_input_at(relogger, i));
 	if (!status)
-		status = settle(announce);
+		status = settle_announced(announce);
 	common_hash_map_free(&announce->places);
 	common_hash_map_free(&announce->threads);
 	return status;
@@ -360,7 +361,7 @@ static int begin(void *context, struct ptl_relogger *relogger)
 
 /* ---- reporting ------------------------------------------------------------------------------------------- */
 
-static int report(struct ptl_relogger *relogger, struct announced *late, uint64_t time)
+static int report_late_image(struct ptl_relogger *relogger, struct announced *late, uint64_t time)
 {
 	late->event.time = time;
 	return late->wanted ? ptl_relogger_inject_record(relogger, &late->event) : 0;
@@ -376,7 +377,7 @@ static int report_first(struct announce *announce, struct ptl_relogger *relogger
 	for (size_t class = 0; class < sizeof(order) / sizeof(order[0]); class ++)
 		for (size_t i = 0; i < announce->count && !status; i++)
 			if (!announce->list[i].start && announce->list[i].class == order[class])
-				status = report(relogger, &announce->list[i], time ? time - 1 : 0);
+				status = report_late_image(relogger, &announce->list[i], time ? time - 1 : 0);
 	return status;
 }
 
@@ -392,11 +393,11 @@ static int report_started(struct announce *announce, struct ptl_relogger *relogg
 	first = common_hash_map_get(&announce->by_start, start_key(subject.event.pid, event->time));
 	for (size_t i = first ? (size_t)*first : NONE; i != NONE && !status; i = announce->list[i].next)
 		if (announce->list[i].pid == subject.event.pid && announce->list[i].start == event->time)
-			status = report(relogger, &announce->list[i], event->time);
+			status = report_late_image(relogger, &announce->list[i], event->time);
 	return status;
 }
 
-static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
+static int announce_take_event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
 {
 	struct announce *announce = context;
 	const struct ptl_event *record = ptl_event_record(event);
@@ -430,10 +431,10 @@ static void free_announce(void *state)
 	free(announce);
 }
 
-static int add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
+static int announce_add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
 {
 	static const struct ptl_relogger_callbacks callbacks = {
-		.size = sizeof(callbacks), .begin = begin, .event = take_event};
+		.size = sizeof(callbacks), .begin = announce_begin, .event = announce_take_event};
 	struct announce *announce;
 
 	if (!common_time_span_given(&settings->cut.span))
@@ -445,4 +446,4 @@ static int add(const struct relog_settings *settings, struct ptl_relogger *relog
 	return ptl_relogger_callbacks(relogger, &callbacks, announce);
 }
 
-const struct relog_stage relog_stage_announce = {"announce", add, free_announce, NULL};
+const struct relog_stage relog_stage_announce = {"announce", announce_add, free_announce, NULL};

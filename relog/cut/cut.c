@@ -161,7 +161,7 @@ static int choose_times(struct cut *cut)
 
 static int take_inherited(void *context, struct ptl_state *state, uint32_t pid, uint64_t start);
 
-static int begin(void *context, struct ptl_relogger *relogger)
+static int cut_begin(void *context, struct ptl_relogger *relogger)
 {
 	struct cut *cut = context;
 	int status;
@@ -236,7 +236,7 @@ static struct ptl_rundown rundown_of(struct cut *cut, uint32_t pid, uint64_t tim
  * Writes the start rundown just before the first kept event: live processes, threads, mappings, and the last switch of
  * each CPU.
  */
-static int tell(struct cut *cut)
+static int write_start_rundown(struct cut *cut)
 {
 	const struct ptl_rundown rundown = rundown_of(cut, PTL_NO_ID, cut->start - 1, PTL_OPCODE_START_RUNDOWN);
 	const int status = ptl_state_rundown(cut->state, &rundown);
@@ -359,7 +359,7 @@ static int report_late(struct cut *cut, uint64_t time)
 	return relog_late_report(&cut->late, &cut->selection, cut->relogger, cut->state, &rundown);
 }
 
-static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
+static int cut_take_event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
 {
 	struct cut *cut = context;
 	const struct ptl_event *record = ptl_event_record(event);
@@ -368,7 +368,7 @@ static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_t
 	int status = 0;
 
 	if (!cut->reported && record->time >= cut->start)
-		status = tell(cut);
+		status = write_start_rundown(cut);
 	if (!status && !cut->ended && record->time > cut->to)
 		status = report_end(cut);
 	if (!status && cut->selection.fresh_count)
@@ -499,8 +499,8 @@ static int take_attachment(struct cut *cut, const struct ptl_relogger_input *inp
 	return status;
 }
 
-static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
-		       const struct ptl_record *record, bool *keep)
+static int cut_take_record(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+			   const struct ptl_record *record, bool *keep)
 {
 	struct cut *cut = context;
 	struct ptl_relogger_input_info info;
@@ -557,7 +557,7 @@ static void warn_of_nothing(const struct cut *cut)
 			    (double)(machine->end_time - machine->start_time) / 1e9);
 }
 
-static int end(void *context, struct ptl_relogger *relogger)
+static int cut_end(void *context, struct ptl_relogger *relogger)
 {
 	struct cut *cut = context;
 	struct ptl_cut kept = {
@@ -568,7 +568,7 @@ static int end(void *context, struct ptl_relogger *relogger)
 		.events = cut->dropped_events,
 		.bytes = cut->dropped_bytes,
 	};
-	int status = cut->reported ? 0 : tell(cut);
+	int status = cut->reported ? 0 : write_start_rundown(cut);
 
 	if (!status)
 		status = count_dropped(cut);
@@ -608,15 +608,15 @@ static void free_cut(void *state)
 	free(cut);
 }
 
-static int add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
+static int cut_add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
 {
 	static const struct ptl_relogger_callbacks callbacks = {
 		.size = sizeof(callbacks),
-		.begin = begin,
-		.event = take_event,
-		.record = take_record,
+		.begin = cut_begin,
+		.event = cut_take_event,
+		.record = cut_take_record,
 		.stream = take_stream,
-		.end = end,
+		.end = cut_end,
 		.blob = take_blob,
 	};
 	struct cut *cut;
@@ -631,4 +631,4 @@ static int add(const struct relog_settings *settings, struct ptl_relogger *relog
 	return ptl_relogger_callbacks(relogger, &callbacks, cut);
 }
 
-const struct relog_stage relog_stage_cut = {"cut", add, free_cut};
+const struct relog_stage relog_stage_cut = {"cut", cut_add, free_cut};

@@ -5,8 +5,8 @@
 
 #include "common/program/message.h"
 
-static int report(struct ptl_relogger *relogger, struct ptl_state *state, const struct ptl_rundown *rundown,
-		  const struct ptl_state_process *process)
+static int report_late_process(struct ptl_relogger *relogger, struct ptl_state *state,
+			       const struct ptl_rundown *rundown, const struct ptl_state_process *process)
 {
 	const struct ptl_loss loss = {
 		.kind = PTL_LOSS_EVENTS,
@@ -34,7 +34,7 @@ int relog_late_report(struct relog_late *late, struct relog_selection *selection
 
 		if (!ptl_state_find_process(state, selection->fresh[i], &process))
 			continue;
-		status = report(relogger, state, rundown, &process);
+		status = report_late_process(relogger, state, rundown, &process);
 		late->processes++;
 	}
 	selection->fresh_count = 0;

@@ -62,8 +62,8 @@ static uint64_t known_time(const struct ptl_stream *stream, const struct ptl_psb
 	return known;
 }
 
-static int describe(struct ptl_trace *trace, const struct ptl_stream *stream, const struct ptl_psb *psbs, size_t count,
-		    size_t first, size_t last, struct relog_cut_range *range)
+static int describe_segments(struct ptl_trace *trace, const struct ptl_stream *stream, const struct ptl_psb *psbs,
+			     size_t count, size_t first, size_t last, struct relog_cut_range *range)
 {
 	const struct segment begin = segment_at(stream, psbs, count, first);
 	const struct segment end = segment_at(stream, psbs, count, last);
@@ -100,6 +100,6 @@ int relog_cut_pt_range(struct ptl_trace *trace, const struct ptl_stream *stream,
 	}
 	if (first == SIZE_MAX)
 		return 0;
-	status = describe(trace, stream, psbs, count, first, last, range);
+	status = describe_segments(trace, stream, psbs, count, first, last, range);
 	return status ? common_fail_in(status, "stream %u", stream->id) : 0;
 }

@@ -144,7 +144,7 @@ static int see_event(void *context, struct ptl_trace *trace, const struct ptl_ev
 /* ---- the result ------------------------------------------------------------------------------ */
 
 /* Writes the ids of a map as a list for a message, at most LISTED_MAX ids. */
-static void list(const struct common_hash_map *map, struct ptl_bytes *text)
+static void list_ids(const struct common_hash_map *map, struct ptl_bytes *text)
 {
 	uint64_t id, value;
 	size_t at = 0, listed = 0;
@@ -166,7 +166,7 @@ static int fail_absent(const struct relog_search *search, const char *what, uint
 	struct ptl_bytes text = {0};
 	int status;
 
-	list(&search->seen, &text);
+	list_ids(&search->seen, &text);
 	status = common_fail(PTL_MISUSE, "there is no %s %" PRIu32 " in the trace; there are the processes %s", what,
 			     id, text.failed ? "" : (const char *)text.data);
 	common_bytes_free(&text);
@@ -240,7 +240,7 @@ static int look_through(struct relog_search *search)
 	return status ? status : ptl_process(ptl_relogger_input_trace(search->input), NULL, &callbacks, search);
 }
 
-static int answer(struct relog_search *search)
+static int finish_search(struct relog_search *search)
 {
 	const int status = check_all_found(search);
 
@@ -272,7 +272,7 @@ static int select_of_whole(struct relog_selection *selection, struct ptl_relogge
 		common_hash_map_free(&search.live);
 	}
 	if (!status)
-		status = answer(&search);
+		status = finish_search(&search);
 	free_search(&search);
 	return status;
 }

@@ -59,7 +59,7 @@ static struct key key_of(uint32_t kind, const uint8_t *build_id, size_t size)
 	return key;
 }
 
-static int note(struct embed *embed, uint32_t kind, const uint8_t *build_id, size_t size, uint64_t what)
+static int note_image(struct embed *embed, uint32_t kind, const uint8_t *build_id, size_t size, uint64_t what)
 {
 	const struct key key = key_of(kind, build_id, size);
 
@@ -86,7 +86,7 @@ static int put_attachment(void *context, const struct ptl_attachment *attachment
 			     : ptl_relogger_record(embed->relogger, FORMAT_RECORD_ATTACHMENT, body.data, body.size);
 	common_bytes_free(&body);
 	if (!status)
-		status = note(embed, attachment->kind, attachment->id, attachment->id_size, OWN);
+		status = note_image(embed, attachment->kind, attachment->id, attachment->id_size, OWN);
 	embed->found += attachment->kind == PTL_ATTACHMENT_SYMBOLS || attachment->kind == PTL_ATTACHMENT_DEBUG;
 	return status;
 }
@@ -118,8 +118,8 @@ static bool is_noted(const struct embed *embed, uint32_t kind, const struct ptl_
 	return common_byte_map_get(&embed->seen, &key, sizeof(key)) != NULL;
 }
 
-static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
-		       const struct ptl_record *record, bool *keep)
+static int embed_take_record(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+			     const struct ptl_record *record, bool *keep)
 {
 	const struct embed *embed = context;
 	struct ptl_attachment *attachment;
@@ -136,7 +136,7 @@ static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_
 	/* The recorder has attached the same file after this stage did. */
 	*keep = !known || *known != OWN;
 	if (*keep)
-		status = note(context, attachment->kind, attachment->id, attachment->id_size, 1);
+		status = note_image(context, attachment->kind, attachment->id, attachment->id_size, 1);
 	format_attachment_free(attachment);
 	return status;
 }
@@ -200,7 +200,7 @@ static int look_at_image(struct embed *embed, struct ptl_trace *trace, const str
 
 	if (!image->build_id_size || is_noted(embed, IMAGE, image))
 		return 0;
-	status = note(embed, IMAGE, image->build_id, image->build_id_size, 1);
+	status = note_image(embed, IMAGE, image->build_id, image->build_id_size, 1);
 	if (status)
 		return status;
 	return embed->live && image->has_symbols && !ptl_blob_find(trace, image->symbols)
@@ -208,7 +208,7 @@ static int look_at_image(struct embed *embed, struct ptl_trace *trace, const str
 		       : look_for_files(embed, trace, image);
 }
 
-static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
+static int embed_take_event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
 {
 	struct embed *embed = context;
 	struct ptl_relogger_input *input = ptl_event_input(event);
@@ -226,7 +226,7 @@ static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_t
 
 /* ---- the stage ------------------------------------------------------------------------------------------- */
 
-static int begin(void *context, struct ptl_relogger *relogger)
+static int embed_begin(void *context, struct ptl_relogger *relogger)
 {
 	struct embed *embed = context;
 
@@ -235,7 +235,7 @@ static int begin(void *context, struct ptl_relogger *relogger)
 	return 0;
 }
 
-static int end(void *context, struct ptl_relogger *relogger)
+static int embed_end(void *context, struct ptl_relogger *relogger)
 {
 	struct embed *embed = context;
 	int status = look_at_waiting(embed, ptl_relogger_input_trace(ptl_relogger_input_at(relogger, 0)), true);
@@ -269,10 +269,13 @@ static void free_embed(void *state)
 	free(embed);
 }
 
-static int add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
+static int embed_add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
 {
-	static const struct ptl_relogger_callbacks callbacks = {
-		.size = sizeof(callbacks), .begin = begin, .record = take_record, .event = take_event, .end = end};
+	static const struct ptl_relogger_callbacks callbacks = {.size = sizeof(callbacks),
+								.begin = embed_begin,
+								.record = embed_take_record,
+								.event = embed_take_event,
+								.end = embed_end};
 	struct embed *embed;
 	int status;
 
@@ -295,4 +298,4 @@ static int add(const struct relog_settings *settings, struct ptl_relogger *relog
 	return status ? status : ptl_relogger_callbacks(relogger, &callbacks, embed);
 }
 
-const struct relog_stage relog_stage_embed = {"embed", add, free_embed, NULL};
+const struct relog_stage relog_stage_embed = {"embed", embed_add, free_embed, NULL};

@@ -123,7 +123,8 @@ static bool is_string(const uint8_t *data, size_t size, size_t first, size_t end
 	return (first < step || !data[first - step]) && (end >= size || !data[end]);
 }
 
-static bool is_wanted(const struct scan *scan, const uint8_t *data, size_t size, size_t first, size_t end, size_t step)
+static bool is_wanted_text(const struct scan *scan, const uint8_t *data, size_t size, size_t first, size_t end,
+			   size_t step)
 {
 	const size_t count = (end - first) / step;
 
@@ -142,7 +143,7 @@ static int scan_runs(struct scan *scan, uint8_t *data, size_t size, size_t step)
 
 		while (end < size && is_text_byte(data[end]) && (step == 1 || (end + 1 < size && !data[end + 1])))
 			end += step;
-		if (is_wanted(scan, data, size, at, end, step))
+		if (is_wanted_text(scan, data, size, at, end, step))
 			status = scan_run(scan, data + at, (end - at) / step, step);
 		at = end > at ? end : at + 1;
 	}

@@ -196,7 +196,7 @@ static bool is_hash(const struct work *work, const struct ptl_value *value)
 	return work->kernel && size > 4 && strcmp(name + size - 4, "Hash") == 0;
 }
 
-static int visit(void *context, const struct ptl_value *value)
+static int redact_visit(void *context, const struct ptl_value *value)
 {
 	struct work *work = context;
 
@@ -211,8 +211,8 @@ static int visit(void *context, const struct ptl_value *value)
 
 /* ---- a payload ------------------------------------------------------------------------------- */
 
-static struct work begin(struct relog_redactor *redactor, const struct ptl_schema *schema,
-			 const struct ptl_event *event)
+static struct work begin_payload(struct relog_redactor *redactor, const struct ptl_schema *schema,
+				 const struct ptl_event *event)
 {
 	return (struct work){
 		.redactor = redactor,
@@ -222,7 +222,7 @@ static struct work begin(struct relog_redactor *redactor, const struct ptl_schem
 	};
 }
 
-static int finish(struct work *work, int status)
+static int finish_payload(struct work *work, int status)
 {
 	common_bytes_free(&work->plain);
 	common_bytes_free(&work->text);
@@ -233,18 +233,19 @@ static int finish(struct work *work, int status)
 int relog_redact_learn_event(struct relog_redactor *redactor, const struct ptl_schema *schema,
 			     const struct ptl_event *event)
 {
-	struct work work = begin(redactor, schema, event);
+	struct work work = begin_payload(redactor, schema, event);
 
 	if (!schema)
 		return 0;
-	return finish(&work, ptl_payload_decode(schema, event->payload, event->payload_size, visit, &work, NULL));
+	return finish_payload(
+		&work, ptl_payload_decode(schema, event->payload, event->payload_size, redact_visit, &work, NULL));
 }
 
 int relog_redact_payload(struct relog_redactor *redactor, const struct ptl_schema *schema,
 			 const struct ptl_event *event, bool (*hash)(void *context, uint8_t hash[PTL_HASH_SIZE]),
 			 void *context, struct ptl_bytes *out)
 {
-	struct work work = begin(redactor, schema, event);
+	struct work work = begin_payload(redactor, schema, event);
 	bool changed = false;
 	size_t rest = 0, at;
 	int status = 0;
@@ -254,10 +255,10 @@ int relog_redact_payload(struct relog_redactor *redactor, const struct ptl_schem
 	work.hash = hash;
 	work.context = context;
 	if (schema)
-		status = ptl_payload_decode(schema, event->payload, event->payload_size, visit, &work, &rest);
+		status = ptl_payload_decode(schema, event->payload, event->payload_size, redact_visit, &work, &rest);
 	if (!schema || status)
 		rest = event->payload_size - work.copied;
-	status = finish(&work, status);
+	status = finish_payload(&work, status);
 	if (status)
 		return status;
 	copy_up_to(&work,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The stage that redacts. begin() reads the whole trace first. A path in the last event may make a word secret, and the
- * first event must already be written without the word. begin() also reads all blobs: images name blobs by hash, and
- * redaction changes hashes.
+ * The stage that redacts. redact_begin() reads the whole trace first. A path in the last event may make a word secret,
+ * and the first event must already be written without the word. redact_begin() also reads all blobs: images name blobs
+ * by hash, and redaction changes hashes.
  * Neither is possible for a trace that is being written. Only rules that learn no words from events are then allowed,
  * and a blob is read when an event first names the blob.
  */
@@ -155,7 +155,7 @@ static int begin_live(struct redact *redact)
 	return learn_host(redact, ptl_trace_machine(trace)->hostname);
 }
 
-static int begin(void *context, struct ptl_relogger *relogger)
+static int redact_begin(void *context, struct ptl_relogger *relogger)
 {
 	struct redact *redact = context;
 	int status = 0;
@@ -214,7 +214,7 @@ static int take_extended(struct redact *redact, struct ptl_trace_event *event)
 	return status;
 }
 
-static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
+static int redact_take_event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
 {
 	struct redact *redact = context;
 	const struct ptl_event *record = ptl_event_record(event);
@@ -222,7 +222,7 @@ static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_t
 	const struct ptl_schema *schema = schema_of(trace, record);
 	int status = redact->live ? look_at_named(redact, trace, record) : 0;
 
-	/* begin() could not learn from events that an earlier stage injected. */
+	/* redact_begin() could not learn from events that an earlier stage injected. */
 	if (!status && (record->flags & PTL_EVENT_INJECTED))
 		status = relog_redact_learn_event(&redact->redactor, schema, record);
 	if (!status)
@@ -368,7 +368,7 @@ static int take_attachment(struct redact *redact, const struct ptl_relogger_inpu
 }
 
 /* Redacts schemas, maps, and records of newer versions: overwrites texts in place. */
-static int take_other(struct redact *redact, const struct ptl_record *record, bool *keep)
+static int redact_other_record(struct redact *redact, const struct ptl_record *record, bool *keep)
 {
 	bool changed = false;
 	int status;
@@ -417,8 +417,8 @@ static int write_machine(struct redact *redact, const struct ptl_record *record)
 	return status;
 }
 
-static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
-		       const struct ptl_record *record, bool *keep)
+static int redact_take_record(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+			      const struct ptl_record *record, bool *keep)
 {
 	struct redact *redact = context;
 
@@ -433,15 +433,16 @@ static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_
 	case FORMAT_RECORD_MAP:
 		/* Names that programs gave to their own events: apply only rules text: and regex:. */
 		*keep = true;
-		return redact->rules->literals.count || redact->rules->regexes.count ? take_other(redact, record, keep)
-										     : 0;
+		return redact->rules->literals.count || redact->rules->regexes.count
+			       ? redact_other_record(redact, record, keep)
+			       : 0;
 	case FORMAT_RECORD_MACHINE:
 		*keep = !redact->live;
 		return redact->live ? write_machine(redact, record) : 0;
 	case FORMAT_RECORD_ATTACHMENT:
 		return take_attachment(redact, input, record);
 	default:
-		return take_other(redact, record, keep);
+		return redact_other_record(redact, record, keep);
 	}
 }
 
@@ -465,7 +466,7 @@ static char *rename_text(void *context, enum format_name kind, const char *text)
 	return name;
 }
 
-static int end(void *context, struct ptl_relogger *relogger)
+static int redact_end(void *context, struct ptl_relogger *relogger)
 {
 	const struct format_renaming renaming = {.name = rename_text, .machine = take_machine, .context = context};
 
@@ -528,14 +529,14 @@ static void free_redact(void *state)
 	free(redact);
 }
 
-static int add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
+static int redact_add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
 {
 	static const struct ptl_relogger_callbacks callbacks = {
 		.size = sizeof(callbacks),
-		.begin = begin,
-		.event = take_event,
-		.record = take_record,
-		.end = end,
+		.begin = redact_begin,
+		.event = redact_take_event,
+		.record = redact_take_record,
+		.end = redact_end,
 		.blob = take_blob,
 	};
 	struct redact *redact;
@@ -550,4 +551,4 @@ static int add(const struct relog_settings *settings, struct ptl_relogger *relog
 	return ptl_relogger_callbacks(relogger, &callbacks, redact);
 }
 
-const struct relog_stage relog_stage_redact = {.name = "redact", .add = add, .free = free_redact};
+const struct relog_stage relog_stage_redact = {.name = "redact", .add = redact_add, .free = free_redact};

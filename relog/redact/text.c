@@ -54,7 +54,7 @@ bool relog_is_common_name(const char *word, size_t size)
 
 void relog_rule_met(const struct relog_redactor *redactor, struct relog_redact_text *rule)
 {
-	rule->met |= !redactor->own;
+	rule->matched |= !redactor->own;
 }
 
 /* Tries each glob until the glob has matched once. So a glob behind another matching glob is not reported as unused. */
@@ -65,7 +65,7 @@ static bool matches_any(const struct relog_redactor *redactor, const struct relo
 	for (size_t i = 0; i < globs->count; i++) {
 		struct relog_redact_text *glob = &globs->list[i];
 
-		if ((found && glob->met) || fnmatch(glob->text, path, 0) != 0)
+		if ((found && glob->matched) || fnmatch(glob->text, path, 0) != 0)
 			continue;
 		found = true;
 		relog_rule_met(redactor, glob);
@@ -426,12 +426,12 @@ static int learn_user(struct relog_redactor *redactor, const char *path)
 	int status = 0;
 
 	for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]) && !status; i++) {
-		const char *home = strstr(path, homes[i]);
+		const char *home_prefix = strstr(path, homes[i]);
 
-		if (home)
+		if (home_prefix)
 			status = relog_redactor_learn_word(
-				redactor, home + strlen(homes[i]),
-				strcspn(home + strlen(homes[i]), homes[i][0] == '/' ? "/" : "/\\"));
+				redactor, home_prefix + strlen(homes[i]),
+				strcspn(home_prefix + strlen(homes[i]), homes[i][0] == '/' ? "/" : "/\\"));
 	}
 	return status;
 }

@@ -66,7 +66,7 @@ struct gathering {
 	int status;
 };
 
-static int put(struct gathering *gathering, const struct rules_captured_piece *piece)
+static int put_piece(struct gathering *gathering, const struct rules_captured_piece *piece)
 {
 	struct rules_captured *captured = gathering->captured;
 
@@ -98,7 +98,7 @@ static int cut(struct gathering *gathering, uint64_t first, uint64_t last)
 			captured->list[kept] = piece;
 			captured->list[kept++].last = first - 1;
 			if (piece.last > last)
-				status = put(gathering, &behind);
+				status = put_piece(gathering, &behind);
 		} else if (piece.last > last) {
 			captured->list[kept++] = behind;
 		}
@@ -126,7 +126,7 @@ static int put_clipped(struct gathering *gathering, uint64_t base, uint64_t size
 	if (piece.last > gathering->last)
 		piece.last = gathering->last;
 	memcpy(piece.hash, hash, PTL_HASH_SIZE);
-	return put(gathering, &piece);
+	return put_piece(gathering, &piece);
 }
 
 static int take_image(struct gathering *gathering, const struct ptl_event *event)
@@ -143,7 +143,7 @@ static int take_image(struct gathering *gathering, const struct ptl_event *event
 	return status;
 }
 
-static int take(void *context, const struct ptl_event *event)
+static int take_captured_event(void *context, const struct ptl_event *event)
 {
 	struct gathering *gathering = context;
 	const enum format_class class = format_class_of(&event->descriptor);
@@ -160,8 +160,11 @@ int rules_captured_gather(struct rules_run *run, uint32_t pid, uint64_t first, u
 			  struct rules_captured *captured)
 {
 	struct gathering gathering = {.captured = captured, .first = first, .last = last};
-	const struct ptl_rundown rundown = {
-		.size = sizeof(rundown), .pid = pid, .opcode = PTL_OPCODE_LOAD, .take = take, .context = &gathering};
+	const struct ptl_rundown rundown = {.size = sizeof(rundown),
+					    .pid = pid,
+					    .opcode = PTL_OPCODE_LOAD,
+					    .take = take_captured_event,
+					    .context = &gathering};
 
 	*captured = (struct rules_captured){0};
 	if (!ptl_state_find_image(run->state, pid, first, last))

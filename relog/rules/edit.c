@@ -152,8 +152,8 @@ static int evaluate(struct rules_run *run, const struct query_expr *expr, struct
 	return status;
 }
 
-static int convert(struct rules_run *run, const struct query_expr *expr, const struct query_value *value,
-		   struct ptl_value *field)
+static int convert_value(struct rules_run *run, const struct query_expr *expr, const struct query_value *value,
+			 struct ptl_value *field)
 {
 	int status;
 	const char *expected = query_value_to_field(value, &run->scratch, field, &status);
@@ -228,7 +228,7 @@ static int set_field(struct rules_run *run, const struct rules_action *action)
 		return status;
 	if (location->fixed && location->field->type < PTL_TYPE_F32 &&
 	    run->now.event.payload_size >= location->offset + sizes[location->field->type]) {
-		status = convert(run, action->value, &value, &fixed);
+		status = convert_value(run, action->value, &value, &fixed);
 		if (!status)
 			status = rules_edit_flush(run, action);
 		if (!status)
@@ -244,7 +244,7 @@ static int set_field(struct rules_run *run, const struct rules_action *action)
 	found = query_payload_find(&run->now.payload, location, &run->now.loops);
 	if (!found)
 		return lacks_field(run, &bound->rule->fields.list[action->index]);
-	status = convert(run, action->value, &value, found);
+	status = convert_value(run, action->value, &value, found);
 	if (status < 0)
 		return status;
 	/* A loop may set many values: encode the payload once, behind the loop. */
@@ -348,8 +348,8 @@ static int add_values(struct rules_run *run, const struct rules_bound *bound, co
 		if (a->kind != RULES_ACTION_ADD)
 			continue;
 		values[*count] = (struct ptl_value){.field = &bound->new_fields[index]};
-		status = convert(run, a->value, &shape->added[index - (bound->new_count - shape->added_count)],
-				 &values[*count]);
+		status = convert_value(run, a->value, &shape->added[index - (bound->new_count - shape->added_count)],
+				       &values[*count]);
 		if (status < 0)
 			return status;
 		index++;

@@ -53,8 +53,8 @@ int rules_report_image(struct rules_run *run, uint64_t time, uint8_t opcode, con
 }
 
 /* Reports the image event, then the captured code, which the image event would hide. */
-static int tell(struct rules_run *run, const struct ptl_image_event *data, uint64_t time, uint8_t opcode,
-		const struct rules_captured *captured)
+static int report_image(struct rules_run *run, const struct ptl_image_event *data, uint64_t time, uint8_t opcode,
+			const struct rules_captured *captured)
 {
 	int status = rules_report_image(run, time, opcode, data);
 
@@ -78,10 +78,10 @@ static int report_as_of_start(struct rules_run *run, const struct ptl_image_even
 	if (!status) {
 		/* Write the event at the start time, but tell the state at the present time only. */
 		run->only = RULES_ONLY_OUTPUT;
-		status = tell(run, data, start, PTL_OPCODE_LOAD, &captured);
+		status = report_image(run, data, start, PTL_OPCODE_LOAD, &captured);
 		run->only = RULES_ONLY_STATE;
 		if (!status)
-			status = tell(run, data, time, PTL_OPCODE_LOAD, now);
+			status = report_image(run, data, time, PTL_OPCODE_LOAD, now);
 		run->only = RULES_BOTH;
 	}
 	rules_captured_free(&captured);
@@ -100,15 +100,15 @@ static int load_part(struct rules_run *run, const struct ptl_image_event *data, 
 	else if (!status)
 		status = 1;
 	if (status == 1)
-		status = tell(run, data, spec->time, opcode, &captured);
+		status = report_image(run, data, spec->time, opcode, &captured);
 	rules_captured_free(&captured);
 	if (!status)
 		status = rules_space_need(run, data->process_id, &space);
 	return status < 0 ? status : rules_live_add(space, data, spec->base, spec->at);
 }
 
-static int load(struct rules_run *run, const struct query_scope *scope, const struct rules_body *body,
-		struct rules_spec *spec, uint8_t opcode)
+static int load_made_image(struct rules_run *run, const struct query_scope *scope, const struct rules_body *body,
+			   struct rules_spec *spec, uint8_t opcode)
 {
 	int status = rules_spec_evaluate(run, scope, body, spec);
 
@@ -144,7 +144,7 @@ int rules_images_load(struct rules_run *run, const struct rules_action *action)
 		status = query_evaluate_number(&scope, values[RULES_PROPERTY_TIME], UINT64_MAX, run->now.event.time,
 					       &spec.time);
 	spec.pid = (uint32_t)pid;
-	return status < 0 ? status : load(run, &scope, action->body, &spec, PTL_OPCODE_LOAD);
+	return status < 0 ? status : load_made_image(run, &scope, action->body, &spec, PTL_OPCODE_LOAD);
 }
 
 /* ---- unload ------------------------------------------------------------------------------ */
@@ -172,14 +172,14 @@ static int end_part(struct rules_run *run, struct rules_space *space, const stru
 		rest.size = (b->last < last ? b->last : last) - rest.base + 1;
 		rest.default_base += rest.base - b->data.base;
 		rest.has_code = false;
-		status = tell(run, &rest, time, PTL_OPCODE_LOAD, &captured);
+		status = report_image(run, &rest, time, PTL_OPCODE_LOAD, &captured);
 	}
 	rules_captured_free(&captured);
 	return status;
 }
 
 /* Unloads all live parts of the image whose base is `base`. */
-static int unload(struct rules_run *run, uint32_t pid, uint64_t base, uint64_t time)
+static int unload_live_parts(struct rules_run *run, uint32_t pid, uint64_t base, uint64_t time)
 {
 	struct rules_space *space = rules_space_find(run, pid);
 	int status = 0;
@@ -213,7 +213,7 @@ int rules_images_unload(struct rules_run *run, const struct rules_action *action
 	if (!status)
 		status = query_evaluate_number(&scope, values[RULES_PROPERTY_TIME], UINT64_MAX, run->now.event.time,
 					       &time);
-	return status < 0 ? status : unload(run, (uint32_t)pid, base, time);
+	return status < 0 ? status : unload_live_parts(run, (uint32_t)pid, base, time);
 }
 
 /* ---- statements -------------------------------------------------------------------------- */
@@ -265,7 +265,7 @@ static int load_statement(struct rules_run *run, const struct rules_image *image
 	for (const struct rules_image *other = run->rules->images; other != image; other = other->next)
 		index++;
 	run->images->loaded[index] = true;
-	return load(run, &scope, &image->body, spec, opcode);
+	return load_made_image(run, &scope, &image->body, spec, opcode);
 }
 
 int rules_statement_load(struct rules_run *run, const struct rules_image *image, uint32_t pid, uint64_t time,
@@ -334,7 +334,7 @@ static int unload_everywhere(struct rules_run *run, const struct rules_due *due)
 		status = query_evaluate_number(&scope, due->image->body.property[RULES_PROPERTY_BASE], UINT64_MAX, 0,
 					       &base);
 		if (!status)
-			status = unload(run, process.pid, base, due->time);
+			status = unload_live_parts(run, process.pid, base, due->time);
 	}
 	return status;
 }
@@ -389,7 +389,7 @@ int rules_images_until(struct rules_run *run, uint64_t time)
 
 /* ---- processes --------------------------------------------------------------------------- */
 
-static int forget(struct rules_run *run, uint32_t pid)
+static int forget_process(struct rules_run *run, uint32_t pid)
 {
 	struct rules_space *space = rules_space_find(run, pid);
 
@@ -430,7 +430,7 @@ int rules_images_process(struct rules_run *run, const struct ptl_event *event)
 	forked = opcode == PTL_OPCODE_START && data.parent_id != data.process_id &&
 		 ptl_state_find_process(run->state, data.parent_id, &parent);
 	if (opcode != PTL_OPCODE_END_RUNDOWN && opcode != PTL_OPCODE_START_RUNDOWN)
-		status = forget(run, data.process_id);
+		status = forget_process(run, data.process_id);
 	if (status < 0 || opcode == PTL_OPCODE_END || opcode == PTL_OPCODE_END_RUNDOWN)
 		return status;
 	if (forked) {

@@ -28,8 +28,8 @@ int rules_inject(struct rules_run *run, const struct ptl_event *event)
 }
 
 /* Evaluates a property of a body as a number; `otherwise` without the property. */
-static int take(const struct query_scope *scope, const struct rules_body *body, enum rules_property property,
-		uint64_t last, uint64_t otherwise, uint64_t *number)
+static int take_property(const struct query_scope *scope, const struct rules_body *body, enum rules_property property,
+			 uint64_t last, uint64_t otherwise, uint64_t *number)
 {
 	return query_evaluate_number(scope, body->property[property], last, otherwise, number);
 }
@@ -39,12 +39,12 @@ static int take_context(struct rules_run *run, const struct query_scope *scope, 
 			struct ptl_event *event)
 {
 	uint64_t pid, tid, time;
-	int status = take(scope, body, RULES_PROPERTY_PID, UINT32_MAX, run->now.event.pid, &pid);
+	int status = take_property(scope, body, RULES_PROPERTY_PID, UINT32_MAX, run->now.event.pid, &pid);
 
 	if (!status)
-		status = take(scope, body, RULES_PROPERTY_TID, UINT32_MAX, run->now.event.tid, &tid);
+		status = take_property(scope, body, RULES_PROPERTY_TID, UINT32_MAX, run->now.event.tid, &tid);
 	if (!status)
-		status = take(scope, body, RULES_PROPERTY_TIME, UINT64_MAX, run->now.event.time, &time);
+		status = take_property(scope, body, RULES_PROPERTY_TIME, UINT64_MAX, run->now.event.time, &time);
 	*event = (struct ptl_event){.cpu = run->now.event.cpu};
 	if (status < 0)
 		return status;
@@ -54,7 +54,7 @@ static int take_context(struct rules_run *run, const struct query_scope *scope, 
 	return 0;
 }
 
-static int finish(struct rules_run *run, int status, struct ptl_bytes *storage, const struct ptl_event *event)
+static int finish_event(struct rules_run *run, int status, struct ptl_bytes *storage, const struct ptl_event *event)
 {
 	if (!status)
 		status = rules_inject(run, event);
@@ -73,11 +73,11 @@ int rules_make_process(struct rules_run *run, const struct rules_action *action)
 	int status = take_context(run, &scope, body, &event);
 
 	if (!status)
-		status = take(&scope, body, RULES_PROPERTY_PARENT, UINT32_MAX, PTL_NO_ID, &parent);
+		status = take_property(&scope, body, RULES_PROPERTY_PARENT, UINT32_MAX, PTL_NO_ID, &parent);
 	if (!status)
-		status = take(&scope, body, RULES_PROPERTY_STATUS, INT32_MAX, 0, &exit_status);
+		status = take_property(&scope, body, RULES_PROPERTY_STATUS, INT32_MAX, 0, &exit_status);
 	if (!status)
-		status = take(&scope, body, RULES_PROPERTY_KEY, UINT64_MAX, 0, &key);
+		status = take_property(&scope, body, RULES_PROPERTY_KEY, UINT64_MAX, 0, &key);
 	if (!status)
 		status = query_evaluate_text(&scope, body->property[RULES_PROPERTY_PATH], "", &data.image_file_name);
 	if (!status)
@@ -90,7 +90,7 @@ int rules_make_process(struct rules_run *run, const struct rules_action *action)
 	data.exit_status = (int32_t)exit_status;
 	data.has_exit_status = body->property[RULES_PROPERTY_STATUS] != NULL;
 	status = ptl_process_encode(&data, (uint8_t)action->index, &storage, &event);
-	return finish(run, status, &storage, &event);
+	return finish_event(run, status, &storage, &event);
 }
 
 int rules_make_thread(struct rules_run *run, const struct rules_action *action)
@@ -104,7 +104,7 @@ int rules_make_thread(struct rules_run *run, const struct rules_action *action)
 	int status = take_context(run, &scope, body, &event);
 
 	if (!status)
-		status = take(&scope, body, RULES_PROPERTY_START, UINT64_MAX, 0, &start);
+		status = take_property(&scope, body, RULES_PROPERTY_START, UINT64_MAX, 0, &start);
 	if (!status)
 		status = query_evaluate_text(&scope, body->property[RULES_PROPERTY_NAME], "", &data.name);
 	if (status < 0)
@@ -113,5 +113,5 @@ int rules_make_thread(struct rules_run *run, const struct rules_action *action)
 	data.thread_id = event.tid;
 	data.start_address = start;
 	status = ptl_thread_encode(&data, (uint8_t)action->index, &storage, &event);
-	return finish(run, status, &storage, &event);
+	return finish_event(run, status, &storage, &event);
 }

@@ -39,11 +39,11 @@ static int matches_image(struct rules_run *run, const char *pattern)
 	if (run->now.kind->class == FORMAT_CLASS_IMAGE) {
 		struct ptl_bytes storage = {0};
 		struct ptl_image_event data;
-		bool is_it = !ptl_image_decode(&run->now.event, &storage, &data) &&
-			     query_glob_path(pattern, data.file_name);
+		bool matches = !ptl_image_decode(&run->now.event, &storage, &data) &&
+			       query_glob_path(pattern, data.file_name);
 
 		common_bytes_free(&storage);
-		return is_it;
+		return matches;
 	}
 	rules_current_program(run);
 	while ((image = ptl_state_find_image(run->state, run->now.pid, first, UINT64_MAX))) {

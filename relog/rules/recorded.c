@@ -99,7 +99,8 @@ static int take_over(struct rules_run *run, const struct ptl_event *event, const
 }
 
 /* Splits the recorder's image around images of rules. Sets *pass to false if the event was replaced. */
-static int split(struct rules_run *run, const struct ptl_event *event, const struct ptl_image_event *data, bool *pass)
+static int split_image(struct rules_run *run, const struct ptl_event *event, const struct ptl_image_event *data,
+		       bool *pass)
 {
 	struct rules_space *space = rules_space_find(run, data->process_id);
 	uint64_t at = data->base, last = data->base + (data->size - 1);
@@ -151,7 +152,7 @@ static int image_event(struct rules_run *run, const struct ptl_event *event, con
 	/* A change of protection concerns known memory, and does not change images. */
 	if (status < 0 || opcode == PTL_OPCODE_PROTECT)
 		return status;
-	return split(run, event, data, pass);
+	return split_image(run, event, data, pass);
 }
 
 int rules_images_before(struct rules_run *run, const struct ptl_event *event, enum format_class class, bool *pass)

@@ -56,7 +56,7 @@ static bool needs_state(const struct rules *rules)
 	return false;
 }
 
-static int start(struct rules_run *run)
+static int start_rules(struct rules_run *run)
 {
 	int status = 0;
 
@@ -84,7 +84,7 @@ int rules_run_new(const struct rules *rules, const struct rules_output *output, 
 	run->needs_state = needs_state(rules);
 	run->matches = calloc(rules->rule_count + 1, sizeof(*run->matches));
 	run->counts = calloc(rules->rule_count + 1, sizeof(*run->counts));
-	status = run->matches && run->counts ? start(run) : common_fail_memory("rules", rules->rule_count);
+	status = run->matches && run->counts ? start_rules(run) : common_fail_memory("rules", rules->rule_count);
 	if (status < 0) {
 		rules_run_free(run);
 		return status;
@@ -243,7 +243,7 @@ static int act(struct rules_run *run, const struct rules_action *action, struct 
 	}
 }
 
-static bool ends(const struct rules_rule *rule)
+static bool ends_rules(const struct rules_rule *rule)
 {
 	const struct rules_action *action = rule->actions;
 
@@ -294,7 +294,7 @@ static int apply_all(struct rules_run *run)
 			status = rules_match(run, bound);
 			if (status > 0) {
 				status = apply(run, bound);
-				if (!status && ends(rule))
+				if (!status && ends_rules(rule))
 					return 0;
 				more = true;
 			}
@@ -307,7 +307,7 @@ static int apply_all(struct rules_run *run)
 
 /* ---- an event ---------------------------------------------------------------------------- */
 
-static int pass(struct rules_run *run)
+static int pass_event(struct rules_run *run)
 {
 	struct rules_current *now = &run->now;
 	enum format_class class = now->kind->class;
@@ -368,7 +368,7 @@ int rules_run_event(struct rules_run *run, struct ptl_trace *trace, const struct
 		status = rename_in_process(run);
 	if (!status)
 		status = apply_all(run);
-	return status < 0 ? status : pass(run);
+	return status < 0 ? status : pass_event(run);
 }
 
 int rules_run_end(struct rules_run *run)

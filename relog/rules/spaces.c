@@ -73,7 +73,7 @@ struct rules_live *rules_live_find(const struct rules_space *space, uint64_t fir
 	return found;
 }
 
-static int add(struct rules_space *space, const struct rules_live *live)
+static int add_live(struct rules_space *space, const struct rules_live *live)
 {
 	struct rules_live *copy = malloc(sizeof(*copy));
 
@@ -102,7 +102,7 @@ int rules_live_add(struct rules_space *space, const struct ptl_image_event *data
 	};
 	int status = rules_live_remove(space, live.first, live.last);
 
-	return status < 0 ? status : add(space, &live);
+	return status < 0 ? status : add_live(space, &live);
 }
 
 int rules_live_remove(struct rules_space *space, uint64_t first, uint64_t last)
@@ -120,7 +120,7 @@ int rules_live_remove(struct rules_space *space, uint64_t first, uint64_t last)
 
 			behind.first = last + 1;
 			live->last = first - 1;
-			status = add(space, &behind);
+			status = add_live(space, &behind);
 			if (status < 0)
 				return status;
 			place = &live->next;

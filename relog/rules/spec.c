@@ -14,8 +14,8 @@
 
 #define PROTECTION_EXECUTE 4u
 
-static int number_of(const struct query_scope *scope, struct query_expr *const *values, enum rules_property property,
-		     uint64_t otherwise, uint64_t *number)
+static int property_number_of(const struct query_scope *scope, struct query_expr *const *values,
+			      enum rules_property property, uint64_t otherwise, uint64_t *number)
 {
 	return query_evaluate_number(scope, values[property], UINT64_MAX, otherwise, number);
 }
@@ -52,12 +52,12 @@ static int evaluate_part(struct rules_run *run, const struct query_scope *scope,
 {
 	struct rules_part part;
 	uint64_t protection;
-	int status = number_of(scope, values, RULES_PROPERTY_RVA, 0, &part.rva);
+	int status = property_number_of(scope, values, RULES_PROPERTY_RVA, 0, &part.rva);
 
 	if (!status)
-		status = number_of(scope, values, RULES_PROPERTY_FILE_OFFSET, 0, &part.file_offset);
+		status = property_number_of(scope, values, RULES_PROPERTY_FILE_OFFSET, 0, &part.file_offset);
 	if (!status)
-		status = number_of(scope, values, RULES_PROPERTY_SIZE, 0, &part.size);
+		status = property_number_of(scope, values, RULES_PROPERTY_SIZE, 0, &part.size);
 	if (!status)
 		status = query_evaluate_number(scope, values[RULES_PROPERTY_PROTECTION], 7, 5, &protection);
 	if (status < 0)
@@ -245,7 +245,7 @@ static int make_table(struct rules_run *run, const struct query_scope *scope, co
 }
 
 /* Caches a symbol table: a plugin may be loaded a thousand times. */
-static int remember(struct rules_run *run, const struct ptl_bytes *key, const struct ptl_image_event *image)
+static int remember_symbols(struct rules_run *run, const struct ptl_bytes *key, const struct ptl_image_event *image)
 {
 	struct rules_images *images = run->images;
 	uint8_t *hash;
@@ -294,7 +294,7 @@ static int find_symbols(struct rules_run *run, const struct query_scope *scope, 
 	} else {
 		status = make_table(run, scope, body, path, spec);
 		if (!status)
-			status = remember(run, &key, &spec->image);
+			status = remember_symbols(run, &key, &spec->image);
 	}
 	common_bytes_free(&key);
 	return status;
@@ -352,12 +352,12 @@ static int find_build_id(struct rules_run *run, const struct query_scope *scope,
 
 static int evaluate_range(const struct query_scope *scope, struct query_expr *const *values, struct rules_spec *spec)
 {
-	int status = number_of(scope, values, RULES_PROPERTY_BASE, 0, &spec->base);
+	int status = property_number_of(scope, values, RULES_PROPERTY_BASE, 0, &spec->base);
 
 	if (!status)
-		status = number_of(scope, values, RULES_PROPERTY_SIZE, 0, &spec->size);
+		status = property_number_of(scope, values, RULES_PROPERTY_SIZE, 0, &spec->size);
 	if (!status)
-		status = number_of(scope, values, RULES_PROPERTY_DEFAULT_BASE, 0, &spec->default_base);
+		status = property_number_of(scope, values, RULES_PROPERTY_DEFAULT_BASE, 0, &spec->default_base);
 	return status;
 }
 

@@ -45,7 +45,7 @@ static int pass_changed(struct ptl_trace_event *event, const struct ptl_event *c
 	return 0;
 }
 
-static int pass(void *context, const struct ptl_event *changed)
+static int pass_to_relogger(void *context, const struct ptl_event *changed)
 {
 	struct stage *stage = context;
 	int status = changed ? pass_changed(stage->event, changed) : 0;
@@ -100,13 +100,13 @@ static bool makes_events(const struct rules *rules)
 	return false;
 }
 
-static int begin(void *context, struct ptl_relogger *relogger)
+static int rules_begin(void *context, struct ptl_relogger *relogger)
 {
 	struct stage *stage = context;
 	size_t count = ptl_relogger_input_count(relogger);
 	const struct rules_output output = {
 		.context = stage,
-		.pass = pass,
+		.pass = pass_to_relogger,
 		.inject = inject,
 		.schema = schema,
 		.blob = blob,
@@ -127,7 +127,7 @@ static int begin(void *context, struct ptl_relogger *relogger)
 			  : rules_run_new(&stage->rules, &output, &stage->options, stage->traces, count, &stage->run);
 }
 
-static int event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
+static int rules_event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
 {
 	struct stage *stage = context;
 
@@ -190,7 +190,7 @@ static void report_unknown_fields(const struct stage *stage, const struct rules_
 	}
 }
 
-static int end(void *context, struct ptl_relogger *relogger)
+static int rules_end(void *context, struct ptl_relogger *relogger)
 {
 	struct stage *stage = context;
 	int status = rules_run_end(stage->run);
@@ -216,10 +216,10 @@ static void free_stage(void *state)
 	free(stage);
 }
 
-static int add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
+static int rules_add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
 {
 	const struct ptl_relogger_callbacks callbacks = {
-		.size = sizeof(callbacks), .begin = begin, .event = event, .end = end};
+		.size = sizeof(callbacks), .begin = rules_begin, .event = rules_event, .end = rules_end};
 	struct stage *stage;
 	int status;
 
@@ -246,7 +246,7 @@ static const char *text_of(const void *state)
 
 const struct relog_stage relog_stage_rules = {
 	.name = "rules",
-	.add = add,
+	.add = rules_add,
 	.free = free_stage,
 	.rules = text_of,
 };

@@ -4,7 +4,7 @@
 
 #include <ptl/kernel.h>
 
-static bool is_known(const struct ptl_relogger *relogger, const struct ptl_schema *schema)
+static bool is_known_schema(const struct ptl_relogger *relogger, const struct ptl_schema *schema)
 {
 	const struct ptl_descriptor descriptor = {
 		.provider = schema->provider, .id = schema->id, .version = schema->version, .opcode = schema->opcode};
@@ -22,7 +22,7 @@ int relog_kernel_schemas_write(struct ptl_relogger *relogger)
 	int status = 0;
 
 	for (size_t i = 0; !status && i < count; i++)
-		if (!is_known(relogger, schemas[i]))
+		if (!is_known_schema(relogger, schemas[i]))
 			status = ptl_relogger_schema(relogger, schemas[i]);
 	return status;
 }

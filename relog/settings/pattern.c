@@ -41,7 +41,7 @@ static bool is_word(const struct text *text, size_t at)
 }
 
 /* Whether an assertion step holds at position `at`. */
-static bool holds(const struct relog_step *step, const struct text *text, size_t at)
+static bool assertion_holds(const struct relog_step *step, const struct text *text, size_t at)
 {
 	const bool before = at && is_word(text, at - 1), behind = is_word(text, at);
 
@@ -82,7 +82,7 @@ static void reach(const struct relog_pattern *pattern, struct list *list, uint32
 		} else if (step->type == RELOG_STEP_SPLIT) {
 			work->stack[waiting++] = step->other;
 			work->stack[waiting++] = step->next;
-		} else if (!text || holds(step, text, at)) {
+		} else if (!text || assertion_holds(step, text, at)) {
 			work->stack[waiting++] = step->next;
 		}
 	}
@@ -184,7 +184,7 @@ static void note_match(struct search *search, size_t start, size_t at)
 }
 
 /* Consumes the byte at `at`: advances the steps of list `now`, and collects the result in list `then`. */
-static void go_on(struct search *search, size_t at)
+static void consume_byte(struct search *search, size_t at)
 {
 	const struct relog_pattern *pattern = search->pattern;
 	struct relog_pattern_work *work = pattern->work;
@@ -227,12 +227,12 @@ bool relog_pattern_find(const struct relog_pattern *pattern, const char *text, s
 			at++;
 		if (at == size || (!work->now.count && search.found))
 			break;
-		/* Start a new turn for a match that begins here, unless go_on has just done so. */
+		/* Start a new turn for a match that begins here, unless consume_byte has just done so. */
 		if (!work->now.count)
 			work->turn++;
 		if (!search.found)
 			reach(pattern, &work->now, 0, at, &search.text, at);
-		go_on(&search, at);
+		consume_byte(&search, at);
 		done = work->now;
 		work->now = work->then;
 		work->then = done;

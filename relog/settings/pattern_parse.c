@@ -297,7 +297,7 @@ static int read_repeated(struct parser *parser, uint32_t *node)
 
 /* ---- sequences ------------------------------------------------------------------------------- */
 
-static int join(struct parser *parser, enum node_type type, uint32_t right, uint32_t *node)
+static int join_nodes(struct parser *parser, enum node_type type, uint32_t right, uint32_t *node)
 {
 	if (*node == NO_NODE) {
 		*node = right;
@@ -315,7 +315,7 @@ static int read_sequence(struct parser *parser, uint32_t *node)
 	while (!status && *parser->at && *parser->at != '|' && *parser->at != ')') {
 		status = read_repeated(parser, &next);
 		if (!status)
-			status = join(parser, NODE_BOTH, next, node);
+			status = join_nodes(parser, NODE_BOTH, next, node);
 	}
 	return status || *node != NO_NODE ? status : add_node(parser, (struct node){NODE_EMPTY}, node);
 }
@@ -329,7 +329,7 @@ static int read_either(struct parser *parser, uint32_t *node)
 		parser->at++;
 		status = read_sequence(parser, &next);
 		if (!status)
-			status = join(parser, NODE_EITHER, next, node);
+			status = join_nodes(parser, NODE_EITHER, next, node);
 	}
 	return status;
 }
@@ -345,7 +345,7 @@ static int too_large(const struct parser *parser)
 		SHOWN, parser->text, RELOG_PATTERN_MAX);
 }
 
-static int put(struct parser *parser, const struct relog_step *step, uint32_t *number)
+static int put_step(struct parser *parser, const struct relog_step *step, uint32_t *number)
 {
 	struct relog_pattern *pattern = parser->pattern;
 
@@ -365,12 +365,12 @@ static int write_either(struct parser *parser, const struct node *node)
 	static const struct relog_step split = {RELOG_STEP_SPLIT};
 	struct relog_pattern *pattern = parser->pattern;
 	uint32_t choice = 0, jump = 0;
-	int status = put(parser, &split, &choice);
+	int status = put_step(parser, &split, &choice);
 
 	if (!status)
 		status = write_node(parser, node->left);
 	if (!status)
-		status = put(parser, &split, &jump);
+		status = put_step(parser, &split, &jump);
 	if (status)
 		return status;
 	pattern->steps[choice].other = (uint32_t)pattern->count;
@@ -385,12 +385,12 @@ static int write_optional(struct parser *parser, const struct node *node)
 	static const struct relog_step split = {RELOG_STEP_SPLIT};
 	struct relog_pattern *pattern = parser->pattern;
 	uint32_t choice = 0, again;
-	int status = put(parser, &split, &choice);
+	int status = put_step(parser, &split, &choice);
 
 	if (!status)
 		status = write_node(parser, node->left);
 	if (!status && node->max == NO_END) {
-		status = put(parser, &split, &again);
+		status = put_step(parser, &split, &again);
 		if (!status)
 			pattern->steps[again].next = pattern->steps[again].other = choice;
 	}
@@ -422,7 +422,7 @@ static int write_node(struct parser *parser, uint32_t number)
 		return too_large(parser);
 	switch (node->type) {
 	case NODE_STEP:
-		return put(parser, &node->step, &step);
+		return put_step(parser, &node->step, &step);
 	case NODE_BOTH:
 		status = write_node(parser, node->left);
 		return status ? status : write_node(parser, node->right);
@@ -458,7 +458,7 @@ int relog_pattern_parse(struct relog_pattern *pattern, const char *text)
 	if (!status)
 		status = write_node(&parser, root);
 	if (!status)
-		status = put(&parser, &match, &end);
+		status = put_step(&parser, &match, &end);
 	free(parser.nodes);
 	return status;
 }

@@ -178,7 +178,7 @@ void relog_redact_warn(const struct relog_redact_rules *rules)
 
 		all += texts->count;
 		for (size_t j = 0; j < texts->count; j++) {
-			if (texts->list[j].met || unmet++ >= NAMED_MAX)
+			if (texts->list[j].matched || unmet++ >= NAMED_MAX)
 				continue;
 			common_text_format(&names, "%s'%s%s'", names.size ? ", " : "", lists[i].prefix,
 					   texts->list[j].text);

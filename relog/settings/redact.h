@@ -14,7 +14,7 @@
 /* A rule's text, owned by the rule. For a regex: rule, the source of the expression. */
 struct relog_redact_text {
 	char *text;
-	bool met; /* something in a trace matched the rule */
+	bool matched; /* something in a trace matched the rule */
 };
 
 struct relog_texts {

@@ -274,7 +274,7 @@ static int take_shown(struct relog_settings *settings)
 }
 
 /* Checks combinations of options, and options that each kind of input needs. */
-static int check(struct relog_settings *settings, int operands)
+static int check_settings(struct relog_settings *settings, int operands)
 {
 	bool raw = settings->raw.pt.count || settings->raw.memory || settings->raw.memory_map;
 	const struct import_raw_clock *clock = &settings->raw.clock;
@@ -339,7 +339,7 @@ int relog_settings_parse(struct relog_settings *settings, int argc, char **argv)
 	if (status)
 		return status;
 	settings->follow |= settings->live;
-	status = check(settings, argc - first_operand);
+	status = check_settings(settings, argc - first_operand);
 	if (!status)
 		status = elf_debug_path_add(getenv("PTL_DEBUG_PATH"));
 	if (!status && settings->debuginfod && elf_debuginfod_enable() < 0)

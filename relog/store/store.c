@@ -116,7 +116,7 @@ static int add_blob(struct store *store, uint32_t type, const uint8_t hash[PTL_H
 	return 0;
 }
 
-static int attach(struct store *store, bool has, uint32_t type, const uint8_t hash[PTL_HASH_SIZE])
+static int attach_blob(struct store *store, bool has, uint32_t type, const uint8_t hash[PTL_HASH_SIZE])
 {
 	int status;
 
@@ -140,26 +140,26 @@ static int attach_all(struct store *store, const struct ptl_event *event)
 	if (!subject.understood)
 		return 0;
 	if (subject.event.class == FORMAT_CLASS_CODE)
-		return attach(store, true, PTL_BLOB_CODE, subject.event.code.code);
+		return attach_blob(store, true, PTL_BLOB_CODE, subject.event.code.code);
 	if (subject.event.class != FORMAT_CLASS_IMAGE)
 		return 0;
-	status = attach(store, image->has_code, PTL_BLOB_CODE, image->code);
+	status = attach_blob(store, image->has_code, PTL_BLOB_CODE, image->code);
 	if (!status)
-		status = attach(store, image->has_symbols, PTL_BLOB_SYMBOLS, image->symbols);
+		status = attach_blob(store, image->has_symbols, PTL_BLOB_SYMBOLS, image->symbols);
 	if (!status)
-		status = attach(store, image->has_debug, PTL_BLOB_DEBUG, image->debug);
+		status = attach_blob(store, image->has_debug, PTL_BLOB_DEBUG, image->debug);
 	return status;
 }
 
-static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
+static int store_take_event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
 {
 	const int status = attach_all(context, ptl_event_record(event));
 
 	return status ? status : ptl_relogger_inject(relogger, event);
 }
 
-static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
-		       const struct ptl_record *record, bool *keep)
+static int store_take_record(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+			     const struct ptl_record *record, bool *keep)
 {
 	struct ptl_attachment *attachment;
 	int status = format_attachment_of(record, &attachment);
@@ -169,15 +169,15 @@ static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_
 	(void)keep;
 	if (status || !attachment)
 		return status;
-	status = attach(context, attachment->kind != PTL_ATTACHMENT_PT_FILTER, format_attachment_blob(attachment->kind),
-			attachment->hash);
+	status = attach_blob(context, attachment->kind != PTL_ATTACHMENT_PT_FILTER,
+			     format_attachment_blob(attachment->kind), attachment->hash);
 	format_attachment_free(attachment);
 	return status;
 }
 
 /* ---- the stage ------------------------------------------------------------------------------------------- */
 
-static int begin(void *context, struct ptl_relogger *relogger)
+static int store_begin(void *context, struct ptl_relogger *relogger)
 {
 	struct store *store = context;
 
@@ -185,7 +185,7 @@ static int begin(void *context, struct ptl_relogger *relogger)
 	return 0;
 }
 
-static int end(void *context, struct ptl_relogger *relogger)
+static int store_end(void *context, struct ptl_relogger *relogger)
 {
 	const struct store *store = context;
 	const char *why = NULL;
@@ -233,12 +233,15 @@ static int open_attached(struct store *store, const char *folder)
 		       : 0;
 }
 
-static int add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
+static int store_add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
 {
 	static const struct ptl_relogger_callbacks detaching = {
-		.size = sizeof(detaching), .begin = begin, .end = end, .blob = take_blob};
-	static const struct ptl_relogger_callbacks attaching = {
-		.size = sizeof(attaching), .begin = begin, .record = take_record, .event = take_event, .end = end};
+		.size = sizeof(detaching), .begin = store_begin, .end = store_end, .blob = take_blob};
+	static const struct ptl_relogger_callbacks attaching = {.size = sizeof(attaching),
+								.begin = store_begin,
+								.record = store_take_record,
+								.event = store_take_event,
+								.end = store_end};
 	struct store *store;
 	int status = 0;
 
@@ -255,4 +258,4 @@ static int add(const struct relog_settings *settings, struct ptl_relogger *relog
 		      : ptl_relogger_callbacks(relogger, settings->detach_code ? &detaching : &attaching, store);
 }
 
-const struct relog_stage relog_stage_store = {"code store", add, free_store, NULL};
+const struct relog_stage relog_stage_store = {"code store", store_add, free_store, NULL};

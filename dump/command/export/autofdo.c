@@ -3,7 +3,7 @@
 #include "dump/command/commands.h"
 #include "dump/export/profile/autofdo.h"
 
-static int run(struct dump_session *session)
+static int autofdo_run(struct dump_session *session)
 {
 	struct dump_call_session calls;
 	struct dump_left_out left_out = {0};
@@ -28,5 +28,5 @@ const struct dump_command dump_command_autofdo = {
 	.examples = examples,
 	.takes = DUMP_EXPORT_TAKES | DUMP_TAKES_IMAGE,
 	.options_size = sizeof(struct dump_options),
-	.run = run,
+	.run = autofdo_run,
 };

@@ -19,7 +19,7 @@ static const struct common_option own_options[] = {
 	{NULL},
 };
 
-static int run(struct dump_session *session)
+static int callgrind_run(struct dump_session *session)
 {
 	const struct callgrind_options *own = (const struct callgrind_options *)session->options;
 	/* Unlimited depth: the format needs only pairs of caller and callee. */
@@ -39,11 +39,11 @@ static int run(struct dump_session *session)
 	return status;
 }
 
-static int check(const struct dump_options *shared)
+static int callgrind_check(const struct dump_options *shared)
 {
 	const struct callgrind_options *options = (const struct callgrind_options *)shared;
 
-	if (options->samples.asked && options->lines)
+	if (options->samples.enabled && options->lines)
 		return common_fail(PTL_MISUSE, "--lines is of instructions that ran, and --samples has none");
 	return dump_sample_options_check(&options->samples);
 }
@@ -63,6 +63,6 @@ const struct dump_command dump_command_callgrind = {
 	.takes = DUMP_EXPORT_TAKES,
 	.options = own_options,
 	.options_size = sizeof(struct callgrind_options),
-	.check = check,
-	.run = run,
+	.check = callgrind_check,
+	.run = callgrind_run,
 };

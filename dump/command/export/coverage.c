@@ -45,7 +45,7 @@ static const struct common_option own_options[] = {
 	{NULL},
 };
 
-static void free_options(struct dump_options *shared)
+static void coverage_free_options(struct dump_options *shared)
 {
 	common_string_list_free(&((struct coverage_options *)shared)->sources);
 }
@@ -126,7 +126,7 @@ static void warn_sources(const struct dump_coverage *coverage)
 	}
 }
 
-static void note(const struct dump_coverage *coverage)
+static void note_missing(const struct dump_coverage *coverage)
 {
 	bool any = false;
 
@@ -143,12 +143,12 @@ static void note(const struct dump_coverage *coverage)
 		common_message_hint("compile with -g, and record with ptl-record --embed debug");
 }
 
-static int add(void *coverage, struct dump_session *session)
+static int add_session(void *coverage, struct dump_session *session)
 {
 	return dump_coverage_add(coverage, session);
 }
 
-static int run(struct dump_session *session)
+static int coverage_run(struct dump_session *session)
 {
 	const struct coverage_options *options = (const struct coverage_options *)session->options;
 	struct dump_changes changes = {0};
@@ -156,13 +156,13 @@ static int run(struct dump_session *session)
 	int status = options->diff_base ? dump_changes_read(&changes, options->diff_base) : 0, finding = 0;
 
 	if (!status)
-		status = finding = dump_session_traces(session, add, &coverage);
+		status = finding = dump_session_traces(session, add_session, &coverage);
 	if (status >= 0)
 		status = dump_coverage_finish(&coverage);
 	if (!status)
 		status = print(session, &coverage, options->format);
 	if (!status)
-		note(&coverage);
+		note_missing(&coverage);
 	dump_coverage_free(&coverage);
 	dump_changes_free(&changes);
 	return status ? status : finding;
@@ -187,6 +187,6 @@ const struct dump_command dump_command_coverage = {
 	.unsharded = unsharded,
 	.adds_traces = true,
 	.options_size = sizeof(struct coverage_options),
-	.run = run,
-	.free_options = free_options,
+	.run = coverage_run,
+	.free_options = coverage_free_options,
 };

@@ -25,7 +25,7 @@ static const struct common_option own_options[] = {
 	{NULL},
 };
 
-static int check(const struct dump_options *options)
+static int ctf_check(const struct dump_options *options)
 {
 	if (!((const struct ctf_options *)options)->folder)
 		return common_fail(PTL_MISUSE, "a CTF trace is a folder: -o DIR says where it goes");
@@ -86,7 +86,7 @@ static int write_files(struct dump_session *session, const struct ctf_options *o
 }
 
 /* Builds the timeline only to check the selection. */
-static int run(struct dump_session *session)
+static int ctf_run(struct dump_session *session)
 {
 	const struct ctf_options *options = (const struct ctf_options *)session->options;
 	struct flow_timeline *timeline;
@@ -111,6 +111,6 @@ const struct dump_command dump_command_ctf = {
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME,
 	.options = own_options,
 	.options_size = sizeof(struct ctf_options),
-	.check = check,
-	.run = run,
+	.check = ctf_check,
+	.run = ctf_run,
 };

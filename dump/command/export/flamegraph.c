@@ -143,7 +143,7 @@ static int make_graph(struct dump_session *session, struct graph *graph, size_t 
 }
 
 /* Shows one trace, or compares two. */
-static int run(struct dump_session *session)
+static int flamegraph_run(struct dump_session *session)
 {
 	const struct flamegraph_options *options = (const struct flamegraph_options *)session->options;
 	const size_t count = 1 + session->more_count;
@@ -166,7 +166,7 @@ static int run(struct dump_session *session)
 	return status == 0 && graph.runs[1].damaged ? COMMON_EXIT_INPUT : status;
 }
 
-static int check(const struct dump_options *shared)
+static int flamegraph_check(const struct dump_options *shared)
 {
 	return dump_path_options_check(&((const struct flamegraph_options *)shared)->paths);
 }
@@ -189,6 +189,6 @@ const struct dump_command dump_command_flamegraph = {
 	.takes = DUMP_EXPORT_TAKES,
 	.options = own_options,
 	.options_size = sizeof(struct flamegraph_options),
-	.check = check,
-	.run = run,
+	.check = flamegraph_check,
+	.run = flamegraph_run,
 };

@@ -13,7 +13,7 @@ static const struct common_option own_options[] = {
 	{NULL},
 };
 
-static int run(struct dump_session *session)
+static int html_run(struct dump_session *session)
 {
 	const int status = dump_export_binary(session);
 
@@ -35,5 +35,5 @@ const struct dump_command dump_command_html = {
 	.takes = DUMP_EXPORT_TAKES,
 	.options = own_options,
 	.options_size = sizeof(struct html_options),
-	.run = run,
+	.run = html_run,
 };

@@ -67,7 +67,7 @@ static int write_page(struct dump_session *session, const char *path)
 /* ---- the browser --------------------------------------------------------------------------------- */
 
 /* Runs a program. Returns 0; a positive number if the program failed; -1 if no such program exists. */
-static int start(const char *program, const char *path)
+static int start_browser(const char *program, const char *path)
 {
 	char *const words[] = {(char *)program, (char *)path, NULL};
 	posix_spawnattr_t attributes;
@@ -92,7 +92,7 @@ static int start(const char *program, const char *path)
 }
 
 /* Tries the browsers in $BROWSER, separated by colons; else the desktop's browser. */
-static int show(const char *path)
+static int show_in_browser(const char *path)
 {
 	static const char *const openers[] = {"xdg-open", "sensible-browser"};
 	const char *browser = getenv("BROWSER");
@@ -103,10 +103,10 @@ static int show(const char *path)
 		return common_fail_memory("a list of browsers", 0);
 	for (char *name = strsep(&rest, ":"); result && name; name = strsep(&rest, ":"))
 		if (*name)
-			result = start(name, path);
+			result = start_browser(name, path);
 	free(list);
 	for (size_t i = 0; result < 0 && i < sizeof(openers) / sizeof(openers[0]); i++)
-		result = start(openers[i], path);
+		result = start_browser(openers[i], path);
 	if (result == 0)
 		return 0;
 	return common_fail(PTL_SYSTEM, "%s; the page is %s: open it in a browser, here or on another machine",
@@ -115,7 +115,7 @@ static int show(const char *path)
 			   path);
 }
 
-static int run(struct dump_session *session)
+static int open_run(struct dump_session *session)
 {
 	char *path = NULL;
 	int status = make_file(&path), shown;
@@ -135,7 +135,7 @@ static int run(struct dump_session *session)
 	}
 	if (status >= 0) {
 		dump_output_flush(session);
-		shown = show(path);
+		shown = show_in_browser(path);
 		status = shown < 0 ? shown : status;
 	}
 	free(path);
@@ -156,5 +156,5 @@ const struct dump_command dump_command_open = {
 	.takes = DUMP_EXPORT_TAKES & ~DUMP_TAKES_OUTPUT,
 	.options = own_options,
 	.options_size = sizeof(struct open_options),
-	.run = run,
+	.run = open_run,
 };

@@ -4,7 +4,7 @@
 #include "dump/export/packet/packet_file.h"
 #include "dump/session/session.h"
 
-static int run(struct dump_session *session)
+static int pcapng_run(struct dump_session *session)
 {
 	struct dump_left_out left_out = {0};
 	struct flow_timeline *timeline;
@@ -37,5 +37,5 @@ const struct dump_command dump_command_pcapng = {
 		    "ptl-dump pcapng --time 2s..3s trace.ptl | tshark -r -",
 	.takes = DUMP_TAKES_OUTPUT | DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_ETL,
 	.options_size = sizeof(struct dump_options),
-	.run = run,
+	.run = pcapng_run,
 };

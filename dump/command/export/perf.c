@@ -22,7 +22,7 @@ static const struct common_option own_options[] = {
 	{NULL},
 };
 
-static int check(const struct dump_options *options)
+static int perf_check(const struct dump_options *options)
 {
 	if (!options->output)
 		return common_fail(PTL_MISUSE, "perf reads no stream: -o FILE says where it goes");
@@ -48,7 +48,7 @@ static int write_data(struct dump_session *session, const char *folder)
 	return status;
 }
 
-static int run(struct dump_session *session)
+static int perf_run(struct dump_session *session)
 {
 	const struct perf_options *options = (const struct perf_options *)session->options;
 	struct ptl_bytes folder = {0};
@@ -76,6 +76,6 @@ const struct dump_command dump_command_perf = {
 	.takes = DUMP_TAKES_OUTPUT | DUMP_TAKES_PROCESS | DUMP_TAKES_CPU,
 	.options = own_options,
 	.options_size = sizeof(struct perf_options),
-	.check = check,
-	.run = run,
+	.check = perf_check,
+	.run = perf_run,
 };

@@ -25,7 +25,7 @@ static const struct common_option own_options[] = {
 	{NULL},
 };
 
-static int run(struct dump_session *session)
+static int pprof_run(struct dump_session *session)
 {
 	struct pprof_options *options = (struct pprof_options *)session->options;
 	struct dump_path_session run = {0};
@@ -50,11 +50,11 @@ static int run(struct dump_session *session)
 	return status;
 }
 
-static int check(const struct dump_options *shared)
+static int pprof_check(const struct dump_options *shared)
 {
 	const struct pprof_options *options = (const struct pprof_options *)shared;
 
-	if (options->paths.samples.asked && options->lines)
+	if (options->paths.samples.enabled && options->lines)
 		return common_fail(PTL_MISUSE, "--lines is of instructions that ran, and --samples has none");
 	return dump_path_options_check(&options->paths);
 }
@@ -73,6 +73,6 @@ const struct dump_command dump_command_pprof = {
 	.takes = DUMP_EXPORT_TAKES,
 	.options = own_options,
 	.options_size = sizeof(struct pprof_options),
-	.check = check,
-	.run = run,
+	.check = pprof_check,
+	.run = pprof_run,
 };

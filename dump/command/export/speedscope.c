@@ -15,7 +15,7 @@ static const struct common_option own_options[] = {
 	{NULL},
 };
 
-static int run(struct dump_session *session)
+static int speedscope_run(struct dump_session *session)
 {
 	const struct speedscope_options *options = (const struct speedscope_options *)session->options;
 	struct dump_path_session run = {0};
@@ -36,7 +36,7 @@ static int run(struct dump_session *session)
 	return status;
 }
 
-static int check(const struct dump_options *shared)
+static int speedscope_check(const struct dump_options *shared)
 {
 	return dump_path_options_check(&((const struct speedscope_options *)shared)->paths);
 }
@@ -52,6 +52,6 @@ const struct dump_command dump_command_speedscope = {
 	.takes = DUMP_EXPORT_TAKES,
 	.options = own_options,
 	.options_size = sizeof(struct speedscope_options),
-	.check = check,
-	.run = run,
+	.check = speedscope_check,
+	.run = speedscope_run,
 };

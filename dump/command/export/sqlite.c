@@ -37,12 +37,12 @@ struct run {
 	struct ptl_bytes labels;
 };
 
-static void free_options(struct dump_options *options)
+static void sqlite_free_options(struct dump_options *options)
 {
 	common_string_list_free(&((struct sqlite_options *)options)->labels.given);
 }
 
-static int check(const struct dump_options *options)
+static int sqlite_check(const struct dump_options *options)
 {
 	if (!options->output)
 		return common_fail(PTL_MISUSE, "a database is no stream: -o FILE says where it goes");
@@ -57,7 +57,7 @@ static int add_trace(void *context, struct dump_session *session)
 			    dump_sqlite_trace(run->database, ++run->traces));
 }
 
-static int run(struct dump_session *session)
+static int sqlite_run(struct dump_session *session)
 {
 	const struct sqlite_options *options = (const struct sqlite_options *)session->options;
 	struct run run = {.table_count = TABLES - (options->no_calls ? TABLES_OF_CALLS : 0)};
@@ -91,7 +91,7 @@ const struct dump_command dump_command_sqlite = {
 	.takes = DUMP_EXPORT_TAKES | DUMP_TAKES_IMAGE,
 	.options = own_options,
 	.options_size = sizeof(struct sqlite_options),
-	.check = check,
-	.run = run,
-	.free_options = free_options,
+	.check = sqlite_check,
+	.run = sqlite_run,
+	.free_options = sqlite_free_options,
 };

@@ -108,12 +108,12 @@ static bool needs_no_trace(const struct dump_options *options)
 	return ((const struct table_options *)options)->has_ddl;
 }
 
-static void free_options(struct dump_options *options)
+static void table_free_options(struct dump_options *options)
 {
 	common_string_list_free(&((struct table_options *)options)->labels.given);
 }
 
-static int run(struct dump_session *session)
+static int table_run(struct dump_session *session)
 {
 	const struct table_options *options = (const struct table_options *)session->options;
 	struct run run = {
@@ -157,6 +157,6 @@ const struct dump_command dump_command_table = {
 	.options = own_options,
 	.options_size = sizeof(struct table_options),
 	.needs_no_trace = needs_no_trace,
-	.run = run,
-	.free_options = free_options,
+	.run = table_run,
+	.free_options = table_free_options,
 };

@@ -49,7 +49,7 @@ static int write_timeline(struct dump_call_session *calls, const struct timeline
 	return status;
 }
 
-static int run(struct dump_session *session)
+static int timeline_run(struct dump_session *session)
 {
 	const struct timeline_options *options = (const struct timeline_options *)session->options;
 	struct dump_call_session calls;
@@ -77,5 +77,5 @@ const struct dump_command dump_command_timeline = {
 	.takes = DUMP_EXPORT_TAKES,
 	.options = own_options,
 	.options_size = sizeof(struct timeline_options),
-	.run = run,
+	.run = timeline_run,
 };

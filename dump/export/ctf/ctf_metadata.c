@@ -42,7 +42,7 @@ struct scope {
 };
 
 /* Appends a name as an identifier. The prefix "_", which readers remove, prevents collisions with keywords. */
-static void add_name(struct ptl_bytes *text, struct scope *scope, const char *name)
+static void add_identifier(struct ptl_bytes *text, struct scope *scope, const char *name)
 {
 	struct ptl_bytes plain = {0};
 	uint64_t *known;
@@ -128,7 +128,7 @@ static size_t add_field(struct ptl_bytes *text, struct scope *scope, const struc
 	const struct ptl_field *field = &schema->fields[i];
 	struct ptl_bytes name = {0};
 
-	add_name(&name, scope, field->name);
+	add_identifier(&name, scope, field->name);
 	add_indent(text, depth);
 	if (field->array == PTL_ARRAY_COUNTED) {
 		common_text_format(text, "u16 _%s_length;\n", common_text_string(&name));

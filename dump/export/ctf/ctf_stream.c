@@ -191,7 +191,7 @@ static void put_uuid(const struct ptl_guid *id, uint8_t uuid[16])
 		uuid[i] = id->bytes[order[i]];
 }
 
-static int flush(struct writing *writing)
+static int flush_stream(struct writing *writing)
 {
 	struct ptl_bytes *packet = &writing->packet;
 	uint8_t *head = packet->data;
@@ -222,7 +222,7 @@ static void begin_packet(struct writing *writing)
 	writing->first_time = writing->last_time;
 }
 
-static int take(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+static int take_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct writing *writing = context;
 	const struct dump_filter *filter = &writing->session->options->filter;
@@ -237,7 +237,7 @@ static int take(void *context, struct ptl_trace *trace, const struct ptl_event *
 		begin_packet(writing);
 	if (!put_typed(writing, event))
 		put_raw(writing, event);
-	return writing->packet.size >= PACKET_SIZE || writing->packet.failed ? flush(writing) : 0;
+	return writing->packet.size >= PACKET_SIZE || writing->packet.failed ? flush_stream(writing) : 0;
 }
 
 int dump_ctf_stream(struct dump_session *session, int fd, struct dump_left_out *left_out)
@@ -248,7 +248,7 @@ int dump_ctf_stream(struct dump_session *session, int fd, struct dump_left_out *
 		.first_time = filter->first_time,
 		.last_time = filter->last_time == UINT64_MAX ? 0 : filter->last_time,
 	};
-	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take_event};
 	struct writing writing = {.session = session, .trace = session->trace, .fd = fd};
 	int64_t wall;
 	int status = 0;
@@ -259,7 +259,7 @@ int dump_ctf_stream(struct dump_session *session, int fd, struct dump_left_out *
 	if (!status)
 		status = ptl_process(session->trace, &times, &callbacks, &writing);
 	if (!status)
-		status = flush(&writing);
+		status = flush_stream(&writing);
 	dump_left_out_add(left_out, writing.rests, "event's bytes that no field explains",
 			  "events' bytes that no field explains");
 	common_hash_map_free(&writing.classes);

@@ -80,7 +80,7 @@ static int write_lines(struct folded *folded)
 	return dump_output_check(folded->session);
 }
 
-static int write_all(struct folded *folded, bool two)
+static int write_folded(struct folded *folded, bool two)
 {
 	int status = prepare_names(folded);
 
@@ -99,7 +99,7 @@ static int write_all(struct folded *folded, bool two)
 int dump_flame_folded(struct dump_session *session, const struct dump_flame_tree *tree, bool two)
 {
 	struct folded folded = {.session = session, .tree = tree};
-	const int status = write_all(&folded, two);
+	const int status = write_folded(&folded, two);
 
 	common_bytes_free(&folded.names);
 	free(folded.starts);

@@ -161,7 +161,7 @@ static int add_frames(struct svg *svg)
 	return svg->text.failed ? common_fail_memory("a picture", svg->text.size) : status;
 }
 
-static void measure(struct svg *svg)
+static void measure_svg(struct svg *svg)
 {
 	for (size_t i = 0; i < svg->tree->count; i++) {
 		const struct dump_flame_node *node = &svg->tree->nodes[i];
@@ -241,7 +241,7 @@ int dump_flame_svg(struct dump_session *session, const struct dump_flame_tree *t
 	struct svg svg = {.session = session, .tree = tree, .look = look, .side = look->two && !look->of_first};
 	int status;
 
-	measure(&svg);
+	measure_svg(&svg);
 	dump_left_out_add(left_out, svg.narrow, "frame of less than 0.01 % of all",
 			  "frames of less than 0.01 % of all");
 	add_missing(&svg, left_out);

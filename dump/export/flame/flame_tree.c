@@ -258,7 +258,7 @@ static void link_nodes(const struct dump_flame_tree *tree, const uint32_t *sorte
 }
 
 /* Lists the nodes depth first. Iterative, since paths may be deep. */
-static void walk(const struct dump_flame_tree *tree, const struct order *order, struct dump_flame_node *nodes)
+static void list_nodes(const struct dump_flame_tree *tree, const struct order *order, struct dump_flame_node *nodes)
 {
 	uint32_t at = 0;
 
@@ -302,7 +302,7 @@ static int sort_nodes(struct dump_flame_tree *tree, uint32_t *room, struct dump_
 	/* `places` is free until the walk. */
 	sort_by_name(tree, ranks, next, order.places);
 	link_nodes(tree, order.places, &order);
-	walk(tree, &order, nodes);
+	list_nodes(tree, &order, nodes);
 	add_totals(nodes, count);
 	return 0;
 }

@@ -179,7 +179,7 @@ static int write_profiles(struct speedscope *scope)
 	return status;
 }
 
-static int write_all(struct speedscope *scope, struct dump_left_out *left_out)
+static int write_speedscope(struct speedscope *scope, struct dump_left_out *left_out)
 {
 	struct common_json *json = &scope->session->json_out;
 	const char *words = dump_left_out_text(left_out);
@@ -217,7 +217,7 @@ int dump_speedscope(struct dump_session *session, const struct dump_path_session
 	status = scope.roots && scope.frames ? dump_path_trail_open(&scope.trail, &run->paths.tree)
 					     : common_fail_memory("paths of calls", count * sizeof(*scope.roots));
 	if (status == 0)
-		status = write_all(&scope, left_out);
+		status = write_speedscope(&scope, left_out);
 	dump_path_trail_close(&scope.trail);
 	common_bytes_free(&scope.stack);
 	free(scope.roots);

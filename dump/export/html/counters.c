@@ -71,7 +71,7 @@ struct owner {
 };
 
 /* Allocates the counters of a thread at its first time. */
-static int start(struct dump_counters *counters, struct dump_counter_series *series, uint64_t time)
+static int start_counters(struct dump_counters *counters, struct dump_counter_series *series, uint64_t time)
 {
 	const struct owner owner = {series->pid, series->tid, series->cpu};
 
@@ -94,7 +94,7 @@ int dump_counters_follow(struct dump_counters *counters, const struct dump_call_
 	if (!thread->time || thread->time <= counters->time)
 		return 0;
 	if (!series->start) {
-		const int status = start(counters, series, thread->time);
+		const int status = start_counters(counters, series, thread->time);
 
 		if (status || !series->start)
 			return status;
@@ -141,7 +141,7 @@ void dump_counters_free(struct dump_counters *counters)
 
 /* ---- Intel PT ------------------------------------------------------------------------------------ */
 
-static struct dump_counter_series *find(struct dump_counters *counters, const struct flow_segment *segment)
+static struct dump_counter_series *find_series(struct dump_counters *counters, const struct flow_segment *segment)
 {
 	const struct owner owner = {segment->pid, segment->tid, segment->cpu};
 	const uint64_t *known = common_byte_map_get(&counters->by_thread, &owner, sizeof(owner));
@@ -163,7 +163,7 @@ int dump_counters_packets(struct dump_counters *counters, const struct dump_call
 		uint64_t from = segment->time, to = segment->end_time;
 
 		if (!i || segment->group != list.segments[i - 1].group)
-			series = find(counters, segment);
+			series = find_series(counters, segment);
 		if (!series || !from)
 			continue;
 		/* The last segment of a stream has no end time: uses the last time of the thread. */

@@ -80,7 +80,7 @@ static int put_event(struct events *events, const struct ptl_event *event, const
 	return status;
 }
 
-static int take(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+static int take_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct events *events = context;
 	const struct dump_filter *filter = &events->session->options->filter;
@@ -107,7 +107,7 @@ int dump_html_events(struct dump_html *html, struct dump_session *session, const
 		.first_time = filter->first_time,
 		.last_time = filter->last_time == UINT64_MAX ? 0 : filter->last_time,
 	};
-	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take_event};
 	struct dump_names names = {0};
 	struct dump_values values = {.start_time = ptl_trace_machine(session->trace)->start_time, .names = &names};
 	struct events events = {

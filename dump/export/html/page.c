@@ -207,7 +207,7 @@ static int write_page(struct page *page)
 	return status;
 }
 
-static int run(struct page *page, const char *second)
+static int page_run(struct page *page, const char *second)
 {
 	struct dump_html *html = &page->html;
 	int status = 0;
@@ -225,19 +225,19 @@ static int run(struct page *page, const char *second)
 	return status == 0 && html->trace[1].run.damaged ? COMMON_EXIT_INPUT : status;
 }
 
-int dump_html(struct dump_session *session, const struct dump_html_limits *asked)
+int dump_html(struct dump_session *session, const struct dump_html_limits *given_limits)
 {
 	const struct dump_html_limits limits = {
-		.size = asked->size ? asked->size : (uint64_t)64 << 20,
-		.slices = asked->slices ? asked->slices : 1000000,
-		.functions = asked->functions ? asked->functions : 20000,
-		.paths = asked->paths ? asked->paths : 50000,
-		.events = asked->events ? asked->events : 10000,
-		.sources = asked->sources ? asked->sources : 30,
+		.size = given_limits->size ? given_limits->size : (uint64_t)64 << 20,
+		.slices = given_limits->slices ? given_limits->slices : 1000000,
+		.functions = given_limits->functions ? given_limits->functions : 20000,
+		.paths = given_limits->paths ? given_limits->paths : 50000,
+		.events = given_limits->events ? given_limits->events : 10000,
+		.sources = given_limits->sources ? given_limits->sources : 30,
 	};
 	struct page page = {.session = session, .html = {.limits = &limits, .count = 1 + session->more_count}};
 
 	if (session->more_count > 1)
 		return common_fail(PTL_MISUSE, "two traces can be compared, not %zu", 1 + session->more_count);
-	return run(&page, session->more_count ? session->more[0] : NULL);
+	return page_run(&page, session->more_count ? session->more[0] : NULL);
 }

@@ -103,7 +103,7 @@ static void keep_longest(struct dump_slices *slices)
 }
 
 /* Makes room for a slice. Slices are dropped only at one and a half times the limit, not for each call. */
-static int make_room(struct dump_slices *slices)
+static int make_slice_room(struct dump_slices *slices)
 {
 	if (slices->count >= slices->limit + slices->limit / 2 + 1000)
 		keep_longest(slices);
@@ -144,7 +144,7 @@ int dump_slices_leave(struct dump_slices *slices, const struct dump_call_thread 
 	}
 	status = find_track(slices, thread, &track);
 	if (status == 0)
-		status = make_room(slices);
+		status = make_slice_room(slices);
 	if (status < 0)
 		return status;
 	slices->list[slices->count++] = (struct dump_slice){

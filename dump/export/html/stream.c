@@ -30,7 +30,7 @@ FILE *dump_html_stream(struct dump_html_room *room)
 	return fopencookie(room, "w", (cookie_io_functions_t){.write = write_escaped});
 }
 
-static bool has_room(const struct dump_html_room *room, uint64_t bytes)
+static bool room_has_bytes(const struct dump_html_room *room, uint64_t bytes)
 {
 	return room->end > room->written && (room->end - room->written) / WORST > bytes + NUMBERS;
 }
@@ -38,10 +38,10 @@ static bool has_room(const struct dump_html_room *room, uint64_t bytes)
 /* The size of buffered data is known only after a flush, which is done only near the limit. */
 bool dump_html_fits(const struct dump_html_room *room, size_t bytes)
 {
-	if (has_room(room, (uint64_t)bytes + BUFSIZ))
+	if (room_has_bytes(room, (uint64_t)bytes + BUFSIZ))
 		return true;
 	fflush(room->file);
-	return has_room(room, bytes);
+	return room_has_bytes(room, bytes);
 }
 
 void dump_html_base64(struct ptl_bytes *text, const uint8_t *data, size_t size)

@@ -79,8 +79,8 @@ static void put_track(struct dump_session *session, const struct dump_html_trace
 }
 
 /* Returns the bytes to pass to dump_html_fits: base64 needs no escapes, names of tracks do. */
-static uint64_t measure(const struct dump_session *session, const struct dump_html_trace *trace, const uint32_t *rows,
-			struct ptl_bytes *packed)
+static uint64_t measure_slices(const struct dump_session *session, const struct dump_html_trace *trace,
+			       const uint32_t *rows, struct ptl_bytes *packed)
 {
 	const struct dump_slices *slices = &trace->slices;
 	const struct flow_timeline *timeline = trace->run.calls.timeline;
@@ -106,7 +106,7 @@ static void fit(const struct dump_html *html, const struct dump_session *session
 {
 	struct ptl_bytes packed = {0};
 
-	while (trace->slices.count && !dump_html_fits(&html->room, measure(session, trace, rows, &packed)))
+	while (trace->slices.count && !dump_html_fits(&html->room, measure_slices(session, trace, rows, &packed)))
 		dump_slices_limit(&trace->slices, trace->slices.count - trace->slices.count / 4 - 1);
 	common_bytes_free(&packed);
 }

@@ -36,7 +36,7 @@ static int observe(struct dump_html_trace *trace, struct dump_call_thread *threa
 	return status;
 }
 
-static int begin(void *context, struct dump_call_thread *thread)
+static int html_begin_thread(void *context, struct dump_call_thread *thread)
 {
 	struct dump_html_trace *trace = context;
 	const int status = dump_counters_begin(&trace->counters, thread);
@@ -45,7 +45,7 @@ static int begin(void *context, struct dump_call_thread *thread)
 	return status ? status : dump_report_observer.begin(&trace->report, thread);
 }
 
-static int enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int html_enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	return observe(context, thread, frame, dump_paths_observer.enter, dump_report_observer.enter);
 }
@@ -55,7 +55,7 @@ static int rename_call(void *context, struct dump_call_thread *thread, struct du
 	return observe(context, thread, frame, dump_paths_observer.rename, dump_report_observer.rename);
 }
 
-static int leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int html_leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_html_trace *trace = context;
 	const int status = observe(trace, thread, frame, dump_paths_observer.leave, dump_report_observer.leave);
@@ -63,7 +63,7 @@ static int leave(void *context, struct dump_call_thread *thread, struct dump_fra
 	return status == 0 ? dump_slices_leave(&trace->slices, thread, frame) : status;
 }
 
-static int below(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int html_below(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_html_trace *trace = context;
 	const int status = observe(trace, thread, frame, dump_paths_observer.below, dump_report_observer.below);
@@ -71,7 +71,7 @@ static int below(void *context, struct dump_call_thread *thread, struct dump_fra
 	return status == 0 ? dump_slices_below(&trace->slices, thread) : status;
 }
 
-static int lose(void *context, struct dump_call_thread *thread)
+static int html_lose(void *context, struct dump_call_thread *thread)
 {
 	struct dump_html_trace *trace = context;
 	int status = dump_paths_observer.gap(&trace->run.paths, thread);
@@ -81,7 +81,7 @@ static int lose(void *context, struct dump_call_thread *thread)
 	return status == 0 ? dump_slices_gap(&trace->slices, thread) : status;
 }
 
-static int end(void *context, struct dump_call_thread *thread)
+static int html_end_thread(void *context, struct dump_call_thread *thread)
 {
 	struct dump_html_trace *trace = context;
 
@@ -95,7 +95,7 @@ static int end(void *context, struct dump_call_thread *thread)
 static int end_program(void *context, struct dump_call_thread *thread)
 {
 	struct dump_html_trace *trace = context;
-	const int status = end(context, thread);
+	const int status = html_end_thread(context, thread);
 
 	return status ? status : dump_report_observer.exec(&trace->report, thread);
 }
@@ -105,14 +105,14 @@ int dump_html_trace_run(struct dump_html_trace *trace, const struct dump_html_li
 	const struct dump_path_options paths = {.group = DUMP_PATH_PROGRAM};
 	const struct dump_call_observer observer = {
 		.context = trace,
-		.begin = begin,
-		.end = end,
-		.enter = enter,
+		.begin = html_begin_thread,
+		.end = html_end_thread,
+		.enter = html_enter,
 		.rename = rename_call,
-		.leave = leave,
-		.below = below,
+		.leave = html_leave,
+		.below = html_below,
 		.exec = end_program,
-		.gap = lose,
+		.gap = html_lose,
 	};
 	int status = dump_path_session_start(&trace->run, &paths);
 
@@ -288,14 +288,14 @@ void dump_html_processes(struct dump_html *html, struct dump_session *session, c
 
 /* ---- losses -------------------------------------------------------------------------------------- */
 
-static bool has_room(void *context, size_t bytes)
+static bool has_slice_room(void *context, size_t bytes)
 {
 	return dump_html_fits(context, bytes);
 }
 
 void dump_html_losses(struct dump_html *html, struct dump_session *session)
 {
-	const struct dump_json_room room = {has_room, &html->room};
+	const struct dump_json_room room = {has_slice_room, &html->room};
 
 	common_json_object(&session->json_out, NULL);
 	dump_left_out_add(&html->left_out, dump_json_losses(session, &room), "loss of the list", "losses of the list");

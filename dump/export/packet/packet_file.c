@@ -144,7 +144,7 @@ static int name_interface(const struct packet_file *file, const struct dump_pack
 	return name->failed || description->failed ? common_fail_memory("a name", name->size) : 0;
 }
 
-static int flush(struct packet_file *file)
+static int flush_file(struct packet_file *file)
 {
 	if (file->block.failed)
 		return common_fail_memory("a block", file->block.size);
@@ -175,7 +175,7 @@ static int add_interface(struct packet_file *file, const struct dump_packet *pac
 		file->interfaces[file->interface_count++] = interface;
 	common_bytes_free(&name);
 	common_bytes_free(&description);
-	return status ? status : flush(file);
+	return status ? status : flush_file(file);
 }
 
 /* Finds or adds the interface of a packet. *index: FLOW_NONE beyond the limit. */
@@ -284,7 +284,7 @@ static int write_packet(struct packet_file *file, const struct ptl_event *event,
 		file->block.data[DUMP_PCAPNG_DATA_AT + WIFI_FLAGS_AT] &= (uint8_t)~WIFI_PROTECTED;
 	file->interfaces[block.interface].packets++;
 	file->packets++;
-	return flush(file);
+	return flush_file(file);
 }
 
 static int see_packet(void *context, struct ptl_trace *trace, const struct ptl_event *event)
@@ -340,10 +340,10 @@ static int write_end(struct packet_file *file, struct dump_left_out *left_out)
 	for (size_t i = 0; i < file->interface_count; i++)
 		dump_pcapng_statistics(&file->block, (uint32_t)i, file->last_time, file->interfaces[i].packets,
 				       i ? NULL : dump_left_out_text(left_out));
-	return flush(file);
+	return flush_file(file);
 }
 
-static int write_all(struct packet_file *file, struct dump_left_out *left_out)
+static int write_packet_file(struct packet_file *file, struct dump_left_out *left_out)
 {
 	const struct dump_filter *filter = &file->session->options->filter;
 	struct ptl_trace *trace = file->session->trace;
@@ -358,7 +358,7 @@ static int write_all(struct packet_file *file, struct dump_left_out *left_out)
 
 	dump_pcapng_section(&file->block, ptl_trace_machine(trace)->kernel, "ptl-dump " COMMON_VERSION);
 	if (!status)
-		status = flush(file);
+		status = flush_file(file);
 	if (!status)
 		status = ptl_process(trace, &times, &packets, file);
 	return status ? status : write_end(file, left_out);
@@ -374,7 +374,7 @@ int dump_packet_file_write(struct dump_session *session, const struct flow_timel
 		return common_fail_memory("packets", sizeof(*file));
 	file->session = session;
 	file->timeline = timeline;
-	status = write_all(file, left_out);
+	status = write_packet_file(file, left_out);
 	*packets = file->packets;
 	for (size_t i = 0; i < file->component_count; i++) {
 		free(file->components[i].name);

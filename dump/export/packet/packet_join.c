@@ -13,7 +13,8 @@ void dump_packet_join_free(struct dump_packet_join *join)
 		common_bytes_free(&join->open[i].bytes);
 }
 
-static struct dump_packet_open *find(struct dump_packet_join *join, uint32_t cpu, const struct dump_packet *packet)
+static struct dump_packet_open *find_open_packet(struct dump_packet_join *join, uint32_t cpu,
+						 const struct dump_packet *packet)
 {
 	for (size_t i = 0; i < DUMP_PACKETS_OPEN; i++) {
 		struct dump_packet_open *open = &join->open[i];
@@ -27,7 +28,7 @@ static struct dump_packet_open *find(struct dump_packet_join *join, uint32_t cpu
 }
 
 /* Returns a free entry, or drops the oldest packet. */
-static struct dump_packet_open *make_room(struct dump_packet_join *join)
+static struct dump_packet_open *make_packet_room(struct dump_packet_join *join)
 {
 	struct dump_packet_open *oldest = &join->open[0];
 
@@ -43,8 +44,8 @@ static struct dump_packet_open *make_room(struct dump_packet_join *join)
 	return oldest;
 }
 
-static void begin(struct dump_packet_join *join, struct dump_packet_open *open, uint32_t cpu,
-		  const struct dump_packet *packet)
+static void begin_packet(struct dump_packet_join *join, struct dump_packet_open *open, uint32_t cpu,
+			 const struct dump_packet *packet)
 {
 	open->used = true;
 	open->begun = join->begun++;
@@ -54,7 +55,7 @@ static void begin(struct dump_packet_join *join, struct dump_packet_open *open, 
 	open->bytes.size = 0;
 }
 
-static int append(struct dump_packet_open *open, const struct dump_packet *packet)
+static int append_packet(struct dump_packet_open *open, const struct dump_packet *packet)
 {
 	const size_t room = DUMP_PACKET_MAX - open->bytes.size;
 
@@ -67,7 +68,7 @@ static int append(struct dump_packet_open *open, const struct dump_packet *packe
 
 int dump_packet_join_add(struct dump_packet_join *join, uint32_t cpu, struct dump_packet *packet, bool *whole)
 {
-	struct dump_packet_open *open = find(join, cpu, packet);
+	struct dump_packet_open *open = find_open_packet(join, cpu, packet);
 	int status;
 
 	*whole = packet->first && packet->last;
@@ -81,13 +82,13 @@ int dump_packet_join_add(struct dump_packet_join *join, uint32_t cpu, struct dum
 		return 0;
 	}
 	if (packet->first) {
-		open = open ? open : make_room(join);
-		begin(join, open, cpu, packet);
+		open = open ? open : make_packet_room(join);
+		begin_packet(join, open, cpu, packet);
 	} else if (!open) {
 		join->without_begin++;
 		return 0;
 	}
-	status = append(open, packet);
+	status = append_packet(open, packet);
 	if (status || !packet->last)
 		return status;
 	open->used = false;

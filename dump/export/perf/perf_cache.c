@@ -50,7 +50,7 @@ static int find_object(struct dump_perf_cache *cache, const uint8_t *build_id, s
 }
 
 /* Makes room for the headers before the first segment. */
-static void make_room(struct dump_perf_object *object)
+static void make_header_room(struct dump_perf_object *object)
 {
 	const uint64_t head = sizeof(Elf64_Ehdr) + object->count * sizeof(Elf64_Phdr);
 	uint64_t lowest = UINT64_MAX;
@@ -85,7 +85,7 @@ int dump_perf_cache_add(struct dump_perf_cache *cache, const struct ptl_image_ev
 		return common_fail_memory("images", object->count * sizeof(segment));
 	object->segments[object->count] = segment;
 	memcpy(object->segments[object->count++].code, image->code, PTL_HASH_SIZE);
-	make_room(object);
+	make_header_room(object);
 	return 0;
 }
 

@@ -67,7 +67,7 @@ static bool take_mapping(struct perf *perf, const struct ptl_event *event, struc
 	return wants(perf, image->process_id);
 }
 
-static int gather(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+static int gather_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct perf *perf = context;
 	struct ptl_image_event image;
@@ -357,7 +357,7 @@ static int put_all(struct perf *perf, const struct flow_timeline *timeline)
 int dump_perf_write(struct dump_session *session, const struct flow_timeline *timeline, const char *path,
 		    const char *folder, struct dump_left_out *left_out, bool *guest)
 {
-	const struct ptl_callbacks gathering = {.size = sizeof(gathering), .event = gather};
+	const struct ptl_callbacks gathering = {.size = sizeof(gathering), .event = gather_event};
 	struct perf perf = {.session = session, .file = {.file = fopen(path, "r+e")}};
 	int status = perf.file.file ? 0 : common_fail_errno("cannot write %s", path);
 

@@ -66,7 +66,7 @@ void dump_perf_raw(struct dump_perf_file *file, const void *data, size_t size)
 	file->size += size;
 }
 
-static void put(struct dump_perf_file *file, uint64_t value, size_t size)
+static void put_integer(struct dump_perf_file *file, uint64_t value, size_t size)
 {
 	common_write_le(&file->body, value, size);
 }
@@ -78,19 +78,19 @@ static void put_name(struct dump_perf_file *file, const char *name, size_t most)
 
 	common_write_bytes(&file->body, name, size);
 	do
-		put(file, 0, 1);
+		put_integer(file, 0, 1);
 	while (file->body.size % 8);
 }
 
 /* Appends the fields at the end of every kernel record. */
 static void put_place(struct dump_perf_file *file, const struct dump_perf_place *place)
 {
-	put(file, place->pid, 4);
-	put(file, place->tid, 4);
-	put(file, place->time, 8);
-	put(file, place->cpu == PTL_NO_CPU ? 0 : place->cpu, 4);
-	put(file, 0, 4);
-	put(file, SAMPLE_ID, 8);
+	put_integer(file, place->pid, 4);
+	put_integer(file, place->tid, 4);
+	put_integer(file, place->time, 8);
+	put_integer(file, place->cpu == PTL_NO_CPU ? 0 : place->cpu, 4);
+	put_integer(file, 0, 4);
+	put_integer(file, SAMPLE_ID, 8);
 }
 
 static void write_record(struct dump_perf_file *file, uint32_t type, uint32_t misc)
@@ -108,8 +108,8 @@ static void write_record(struct dump_perf_file *file, uint32_t type, uint32_t mi
 
 void dump_perf_comm(struct dump_perf_file *file, const struct dump_perf_place *place, const char *name, bool exec)
 {
-	put(file, place->pid, 4);
-	put(file, place->tid, 4);
+	put_integer(file, place->pid, 4);
+	put_integer(file, place->tid, 4);
 	put_name(file, name, COMM_SIZE);
 	put_place(file, place);
 	write_record(file, RECORD_COMM, exec ? MISC_COMM_EXEC : 0);
@@ -118,11 +118,11 @@ void dump_perf_comm(struct dump_perf_file *file, const struct dump_perf_place *p
 static void fork_or_exit(struct dump_perf_file *file, const struct dump_perf_place *place, uint32_t parent,
 			 uint32_t type)
 {
-	put(file, place->pid, 4);
-	put(file, parent, 4);
-	put(file, place->tid, 4);
-	put(file, parent, 4);
-	put(file, place->time, 8);
+	put_integer(file, place->pid, 4);
+	put_integer(file, parent, 4);
+	put_integer(file, place->tid, 4);
+	put_integer(file, parent, 4);
+	put_integer(file, place->time, 8);
 	put_place(file, place);
 	write_record(file, type, 0);
 }
@@ -139,15 +139,15 @@ void dump_perf_exit(struct dump_perf_file *file, const struct dump_perf_place *p
 
 void dump_perf_mmap(struct dump_perf_file *file, const struct dump_perf_place *place, const struct dump_perf_map *map)
 {
-	put(file, place->pid, 4);
-	put(file, place->tid, 4);
-	put(file, map->base, 8);
-	put(file, map->size, 8);
-	put(file, map->offset, 8);
-	put(file, map->has_build_id ? DUMP_PERF_BUILD_ID : 0, 4);
+	put_integer(file, place->pid, 4);
+	put_integer(file, place->tid, 4);
+	put_integer(file, map->base, 8);
+	put_integer(file, map->size, 8);
+	put_integer(file, map->offset, 8);
+	put_integer(file, map->has_build_id ? DUMP_PERF_BUILD_ID : 0, 4);
 	common_write_bytes(&file->body, map->build_id, DUMP_PERF_BUILD_ID);
-	put(file, 5, 4); /* PROT_READ | PROT_EXEC */
-	put(file, 2, 4); /* MAP_PRIVATE */
+	put_integer(file, 5, 4); /* PROT_READ | PROT_EXEC */
+	put_integer(file, 2, 4); /* MAP_PRIVATE */
 	put_name(file, map->name, NAME_MAX_SIZE);
 	put_place(file, place);
 	write_record(file, RECORD_MMAP2, MISC_USER | (map->has_build_id ? MISC_MMAP_BUILD_ID : 0));
@@ -155,12 +155,12 @@ void dump_perf_mmap(struct dump_perf_file *file, const struct dump_perf_place *p
 
 void dump_perf_switch(struct dump_perf_file *file, const struct dump_perf_place *from, const struct dump_perf_place *to)
 {
-	put(file, to->pid, 4);
-	put(file, to->tid, 4);
+	put_integer(file, to->pid, 4);
+	put_integer(file, to->tid, 4);
 	put_place(file, from);
 	write_record(file, RECORD_SWITCH_CPU_WIDE, MISC_SWITCH_OUT);
-	put(file, from->pid, 4);
-	put(file, from->tid, 4);
+	put_integer(file, from->pid, 4);
+	put_integer(file, from->tid, 4);
 	put_place(file, to);
 	write_record(file, RECORD_SWITCH_CPU_WIDE, 0);
 }
@@ -168,13 +168,13 @@ void dump_perf_switch(struct dump_perf_file *file, const struct dump_perf_place 
 void dump_perf_packets(struct dump_perf_file *file, uint64_t size, uint64_t position, uint64_t reference,
 		       uint32_t number, uint32_t tid, uint32_t cpu)
 {
-	put(file, size, 8);
-	put(file, position, 8);
-	put(file, reference, 8);
-	put(file, number, 4);
-	put(file, tid, 4);
-	put(file, cpu, 4);
-	put(file, 0, 4);
+	put_integer(file, size, 8);
+	put_integer(file, position, 8);
+	put_integer(file, reference, 8);
+	put_integer(file, number, 4);
+	put_integer(file, tid, 4);
+	put_integer(file, cpu, 4);
+	put_integer(file, 0, 4);
 	write_record(file, RECORD_AUXTRACE, 0);
 }
 
@@ -218,15 +218,15 @@ void dump_perf_begin(struct dump_perf_file *file, const struct ptl_machine *mach
 	static const uint8_t nothing[DATA_AT];
 
 	fwrite(nothing, 1, sizeof(nothing), file->file);
-	put(file, 1, 4); /* intel_pt */
-	put(file, 0, 4);
+	put_integer(file, 1, 4); /* intel_pt */
+	put_integer(file, 0, 4);
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
-		put(file, values[i], 8);
+		put_integer(file, values[i], 8);
 	/* Zero-terminated, padded to 8 bytes. */
 	if (*filters) {
 		common_write_bytes(&file->body, filters, strlen(filters));
 		for (size_t i = strlen(filters); i % 8 || i == strlen(filters); i++)
-			put(file, 0, 1);
+			put_integer(file, 0, 1);
 	}
 	write_record(file, RECORD_AUXTRACE_INFO, 0);
 }
@@ -292,8 +292,8 @@ static uint64_t write_features(struct dump_perf_file *file, const struct ptl_mac
 		const size_t start = text.size;
 
 		feature(&text, machine, features[i]);
-		put(file, at + start, 8);
-		put(file, text.size - start, 8);
+		put_integer(file, at + start, 8);
+		put_integer(file, text.size - start, 8);
 		bits |= (uint64_t)1 << features[i];
 	}
 	file->body.failed |= text.failed;
@@ -309,34 +309,34 @@ static uint64_t write_features(struct dump_perf_file *file, const struct ptl_mac
 static void put_header(struct dump_perf_file *file, uint64_t features)
 {
 	common_write_bytes(&file->body, "PERFILE2", 8);
-	put(file, HEADER_SIZE, 8);
-	put(file, ATTR_SIZE + 16, 8);
-	put(file, ATTR_AT, 8);
-	put(file, ATTR_SIZE + 16, 8);
-	put(file, DATA_AT, 8);
-	put(file, file->size, 8);
-	put(file, 0, 8);
-	put(file, 0, 8);
-	put(file, features, 8);
+	put_integer(file, HEADER_SIZE, 8);
+	put_integer(file, ATTR_SIZE + 16, 8);
+	put_integer(file, ATTR_AT, 8);
+	put_integer(file, ATTR_SIZE + 16, 8);
+	put_integer(file, DATA_AT, 8);
+	put_integer(file, file->size, 8);
+	put_integer(file, 0, 8);
+	put_integer(file, 0, 8);
+	put_integer(file, features, 8);
 	for (int i = 0; i < 3; i++)
-		put(file, 0, 8);
+		put_integer(file, 0, 8);
 }
 
 static void put_attr(struct dump_perf_file *file, const struct ptl_machine *machine)
 {
 	const size_t start = file->body.size;
 
-	put(file, PMU_TYPE, 4);
-	put(file, ATTR_SIZE, 4);
-	put(file, config_of(machine), 8);
-	put(file, 1, 8);
-	put(file, SAMPLE_TYPE, 8);
-	put(file, 0, 8);
-	put(file, ATTR_SAMPLE_ID_ALL | (file->switches ? ATTR_CONTEXT_SWITCH : 0), 8);
+	put_integer(file, PMU_TYPE, 4);
+	put_integer(file, ATTR_SIZE, 4);
+	put_integer(file, config_of(machine), 8);
+	put_integer(file, 1, 8);
+	put_integer(file, SAMPLE_TYPE, 8);
+	put_integer(file, 0, 8);
+	put_integer(file, ATTR_SAMPLE_ID_ALL | (file->switches ? ATTR_CONTEXT_SWITCH : 0), 8);
 	while (file->body.size - start < ATTR_SIZE)
-		put(file, 0, 8);
-	put(file, IDS_AT, 8);
-	put(file, 8, 8);
+		put_integer(file, 0, 8);
+	put_integer(file, IDS_AT, 8);
+	put_integer(file, 8, 8);
 }
 
 int dump_perf_end(struct dump_perf_file *file, const struct ptl_machine *machine)
@@ -344,7 +344,7 @@ int dump_perf_end(struct dump_perf_file *file, const struct ptl_machine *machine
 	const uint64_t features = write_features(file, machine);
 
 	put_header(file, features);
-	put(file, SAMPLE_ID, 8);
+	put_integer(file, SAMPLE_ID, 8);
 	put_attr(file, machine);
 	if (file->body.failed)
 		return common_fail_memory("a record", file->body.size);

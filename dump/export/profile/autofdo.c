@@ -185,7 +185,7 @@ static int add_instructions(struct autofdo *autofdo)
 	return status;
 }
 
-static int add_block(struct autofdo *autofdo, const struct flow_profile_block *block)
+static int autofdo_add_block(struct autofdo *autofdo, const struct flow_profile_block *block)
 {
 	const struct dump_filter *filter = &autofdo->calls->session->options->filter;
 	const size_t count = autofdo->instruction_count + block->instructions;
@@ -302,7 +302,7 @@ static int count_lines(struct autofdo *autofdo, const struct flow_profile *profi
 	int status = 0;
 
 	for (size_t i = 0; status == 0 && i < profile->block_count; i++)
-		status = add_block(autofdo, &profile->blocks[i]);
+		status = autofdo_add_block(autofdo, &profile->blocks[i]);
 	if (status == 0)
 		status = add_instructions(autofdo);
 	if (status < 0)

@@ -306,7 +306,7 @@ static void write_totals(const struct callgrind *callgrind, struct ptl_bytes *te
 }
 
 /* Writes the file. Calls follow after all functions, since names must precede references. */
-static int write_all(struct callgrind *callgrind, struct dump_left_out *left_out)
+static int write_callgrind(struct callgrind *callgrind, struct dump_left_out *left_out)
 {
 	struct ptl_bytes text = {0};
 	uint32_t caller = UINT32_MAX, line = 0;
@@ -362,7 +362,7 @@ int dump_callgrind(struct dump_session *session, const struct dump_path_session 
 	if (status == 0 && lines)
 		status = dump_line_counts_make(&callgrind.counts, &callgrind.lines, false);
 	if (status == 0)
-		status = write_all(&callgrind, left_out);
+		status = write_callgrind(&callgrind, left_out);
 	dump_line_counts_free(&callgrind.counts);
 	dump_function_lines_close(&callgrind.lines);
 	free(callgrind.ids);

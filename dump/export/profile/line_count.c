@@ -18,7 +18,7 @@ struct line_key {
 	uint32_t function, line;
 };
 
-static int add(struct dump_line_counts *counts, const struct line_key *key, uint64_t instructions)
+static int add_instructions(struct dump_line_counts *counts, const struct line_key *key, uint64_t instructions)
 {
 	const uint64_t *known = common_byte_map_get(&counts->numbers, key, sizeof(*key));
 	int status;
@@ -51,8 +51,8 @@ static bool find_line(const struct dump_function_lines *lines, uint32_t image, u
 	return true;
 }
 
-static int add_block(struct dump_line_counts *counts, const struct dump_function_lines *lines,
-		     const struct flow_profile_block *block, bool outer)
+static int lines_add_block(struct dump_line_counts *counts, const struct dump_function_lines *lines,
+			   const struct flow_profile_block *block, bool outer)
 {
 	const struct flow_timeline_image *image = block->image == FLOW_NONE
 							  ? NULL
@@ -72,14 +72,14 @@ static int add_block(struct dump_line_counts *counts, const struct dump_function
 			status = dump_functions_place(lines->calls->functions, block->image, address, &place);
 			key.function = place.function;
 			if (status == 0 && key.function != DUMP_NO_FUNCTION)
-				status = add(counts, &key, block->count);
+				status = add_instructions(counts, &key, block->count);
 		}
 		address += block->lengths[i];
 	}
 	return status;
 }
 
-static int compare(const void *a_, const void *b_)
+static int compare_lines(const void *a_, const void *b_)
 {
 	const struct dump_line_count *a = a_, *b = b_;
 	int order;
@@ -91,12 +91,12 @@ static int compare(const void *a_, const void *b_)
 }
 
 /* Merges lines of files whose names are in memory twice. */
-static void join(struct dump_line_counts *counts)
+static void join_lines(struct dump_line_counts *counts)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < counts->count; i++) {
-		if (kept && !compare(&counts->list[kept - 1], &counts->list[i]))
+		if (kept && !compare_lines(&counts->list[kept - 1], &counts->list[i]))
 			counts->list[kept - 1].instructions += counts->list[i].instructions;
 		else
 			counts->list[kept++] = counts->list[i];
@@ -119,11 +119,11 @@ int dump_line_counts_make(struct dump_line_counts *counts, const struct dump_fun
 	if (status < 0)
 		return status;
 	for (size_t i = 0; status == 0 && i < profile.block_count; i++)
-		status = add_block(counts, lines, &profile.blocks[i], outer);
+		status = lines_add_block(counts, lines, &profile.blocks[i], outer);
 	flow_profile_free(&profile);
 	if (counts->count)
-		qsort(counts->list, counts->count, sizeof(*counts->list), compare);
-	join(counts);
+		qsort(counts->list, counts->count, sizeof(*counts->list), compare_lines);
+	join_lines(counts);
 	if (status == 0)
 		dump_warn_of_sources(lines->sources, "source lines");
 	return status;

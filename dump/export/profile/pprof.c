@@ -94,7 +94,7 @@ struct pprof {
 	struct ptl_bytes *labels; /* encoded labels by group of threads; owned, each too */
 };
 
-static int flush(struct pprof *pprof, bool last)
+static int flush_samples(struct pprof *pprof, bool last)
 {
 	int status;
 
@@ -217,7 +217,7 @@ static int put_functions(struct pprof *pprof)
 		if (!*known) {
 			*known = (uint32_t)++pprof->location_count;
 			put_function(pprof, tree->nodes[i].function, *known);
-			status = flush(pprof, false);
+			status = flush_samples(pprof, false);
 		}
 		pprof->ids[i] = *known;
 	}
@@ -434,7 +434,7 @@ static uint64_t location_of(struct pprof *pprof, struct share *share, size_t nod
 }
 
 /* Takes at most `most` instructions from a share. */
-static uint64_t take(struct share *share, uint64_t most)
+static uint64_t take_share(struct share *share, uint64_t most)
 {
 	const uint64_t amount = share->left < most ? share->left : most;
 
@@ -450,7 +450,7 @@ static uint64_t take(struct share *share, uint64_t most)
 static int put_line_samples(struct pprof *pprof, size_t at, struct share *shares)
 {
 	const struct dump_path_node *node = &pprof->paths->tree.nodes[at];
-	const uint64_t first = take(shares, node->self_instructions);
+	const uint64_t first = take_share(shares, node->self_instructions);
 	uint64_t left = node->self_instructions - first;
 	int status = 0;
 
@@ -459,7 +459,7 @@ static int put_line_samples(struct pprof *pprof, size_t at, struct share *shares
 				    (const uint64_t[3]){node->calls, first, node->self_time});
 	while (status == 0 && left && shares->next < shares->count) {
 		struct share *share = &shares[shares->next];
-		const uint64_t amount = take(share, left);
+		const uint64_t amount = take_share(share, left);
 
 		if (amount)
 			status = put_sample(pprof, at, location_of(pprof, share, at),
@@ -488,7 +488,7 @@ static int put_samples(struct pprof *pprof)
 			status = put_sample(pprof, i, pprof->ids[i],
 					    (const uint64_t[3]){node->calls, node->self_instructions, node->self_time});
 		if (status == 0)
-			status = flush(pprof, false);
+			status = flush_samples(pprof, false);
 	}
 	return status;
 }
@@ -567,7 +567,7 @@ int dump_pprof(struct dump_session *session, const struct dump_path_session *run
 	if (status == 0)
 		status = put_samples(&pprof);
 	if (status == 0)
-		status = flush(&pprof, true);
+		status = flush_samples(&pprof, true);
 	dump_gzip_close(&pprof.gzip);
 	dump_function_lines_close(&pprof.lines);
 	dump_line_counts_free(&pprof.counts);

@@ -194,7 +194,7 @@ static const struct dump_row_column columns[] = {
 	{"payload", DUMP_ROW_JSON, false, 0, get_payload},
 };
 
-static int take(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+static int row_take_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct dump_row_writer *writer = context;
 	const struct dump_session *session = writer->row.trace->session;
@@ -217,7 +217,7 @@ static int rows(struct dump_row_writer *writer, struct dump_row_trace *trace)
 		.first_time = filter->first_time,
 		.last_time = filter->last_time == UINT64_MAX ? 0 : filter->last_time,
 	};
-	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = row_take_event};
 
 	return ptl_process(trace->session->trace, &times, &callbacks, writer);
 }

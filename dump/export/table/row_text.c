@@ -230,7 +230,7 @@ static void end_line(struct dump_row_text *text)
 	flush_line(text);
 }
 
-static void add_name(struct dump_row_text *text, const struct dump_row_column *column)
+static void add_column_name(struct dump_row_text *text, const struct dump_row_column *column)
 {
 	if (is_binary(text))
 		common_write_varint(&text->line, strlen(column->name));
@@ -274,7 +274,7 @@ void dump_row_text_head(struct dump_row_text *text, const struct dump_row_table 
 		if (dump_row_column(table, i)->left_out_of & DUMP_ROW_NOT_FLAT)
 			continue;
 		separate(text, i);
-		add_name(text, dump_row_column(table, i));
+		add_column_name(text, dump_row_column(table, i));
 	}
 	if (text->format == DUMP_ROW_BINARY_NAMES)
 		add_types(text, table);

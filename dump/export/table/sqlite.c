@@ -25,14 +25,16 @@ struct dump_sqlite {
 	struct ptl_bytes text;
 };
 
-static int fail(const struct dump_sqlite *database, const char *what)
+static int fail_sqlite(const struct dump_sqlite *database, const char *what)
 {
 	return common_fail(PTL_SYSTEM, "SQLite cannot %s: %s", what, sqlite3_errmsg(database->handle));
 }
 
 static int execute(struct dump_sqlite *database, const char *statement)
 {
-	return sqlite3_exec(database->handle, statement, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(database, statement);
+	return sqlite3_exec(database->handle, statement, NULL, NULL, NULL) == SQLITE_OK
+		       ? 0
+		       : fail_sqlite(database, statement);
 }
 
 /* Whether this is the "traces" table, to which all other tables refer. */
@@ -93,7 +95,7 @@ static int make_table(struct dump_sqlite *database, size_t number)
 	common_text_add(&text, ")");
 	if (!status && sqlite3_prepare_v3(database->handle, common_text_string(&text), -1, SQLITE_PREPARE_PERSISTENT,
 					  &database->inserts[number], NULL) != SQLITE_OK)
-		status = fail(database, "prepare a statement");
+		status = fail_sqlite(database, "prepare a statement");
 	common_bytes_free(&text);
 	return status;
 }
@@ -166,7 +168,7 @@ static int write_row(struct dump_row_sink *sink, const struct dump_row_table *ta
 			error = bind(database, insert, at++, dump_row_column(table, i)->type, &values[i]);
 	if (!error)
 		error = sqlite3_step(insert) == SQLITE_DONE ? 0 : SQLITE_ERROR;
-	return error || sqlite3_reset(insert) != SQLITE_OK ? fail(database, "take a row") : 0;
+	return error || sqlite3_reset(insert) != SQLITE_OK ? fail_sqlite(database, "take a row") : 0;
 }
 
 /* ---- the database -------------------------------------------------------------------------------- */
@@ -187,7 +189,7 @@ int dump_sqlite_open(struct dump_sqlite **result, const char *path, const struct
 	database->tables = tables;
 	if (sqlite3_open_v2(path, &database->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 			    NULL) != SQLITE_OK)
-		return fail(database, "open a database");
+		return fail_sqlite(database, "open a database");
 	status = execute(database, settings);
 	for (size_t i = 0; !status && tables[i]; i++)
 		status = i < TABLES_MAX ? make_table(database, i) : common_fail(PTL_UNSUPPORTED, "too many tables");

@@ -193,7 +193,7 @@ static void sample(struct dump_timeline *timeline, uint64_t interval)
 }
 
 /* Advances to the time of the thread. Ends a gap when the flow resumes. */
-static void go_on(struct dump_timeline *timeline, const struct dump_call_thread *thread)
+static void advance_thread(struct dump_timeline *timeline, const struct dump_call_thread *thread)
 {
 	const uint64_t time = timeline->options->by_instructions ? 0 : dump_timeline_time(timeline, thread->time);
 
@@ -271,24 +271,24 @@ static int begin_long(struct dump_timeline *timeline, const struct dump_call_thr
 }
 
 /* A frame of a stub waits for its target function: the next jump may rename the frame. */
-static int enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int timeline_enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_timeline *timeline = context;
 	const bool waits = frame->flags & (DUMP_CALL_STUB | DUMP_CALL_MIDWAY);
 
-	go_on(timeline, thread);
+	advance_thread(timeline, thread);
 	sample(timeline, sample_interval(timeline));
 	frame->user = timeline->time << 1;
 	return begin_long(timeline, thread, thread->stack->count - waits);
 }
 
-static int leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int timeline_leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
 {
 	struct dump_timeline *timeline = context;
 	uint32_t track;
 	int status;
 
-	go_on(timeline, thread);
+	advance_thread(timeline, thread);
 	status = begin_long(timeline, thread, thread->stack->count);
 	if (status == 0 && frame->user & BEGUN) {
 		status = stack_track(timeline, thread, &track);
@@ -305,7 +305,7 @@ static int leave(void *context, struct dump_call_thread *thread, struct dump_fra
 
 static int change(void *context, struct dump_call_thread *thread)
 {
-	go_on(context, thread);
+	advance_thread(context, thread);
 	return 0;
 }
 
@@ -317,7 +317,7 @@ static int exec(void *context, struct dump_call_thread *thread)
 	int status;
 
 	timeline->executed.seen = 0;
-	go_on(timeline, thread);
+	advance_thread(timeline, thread);
 	common_text_add(&text, "exec ");
 	common_text_safe(&text, thread->program ? thread->program->path : "");
 	status = dump_timeline_name(&timeline->output, common_text_string(&text), &name);
@@ -327,7 +327,7 @@ static int exec(void *context, struct dump_call_thread *thread)
 	return status;
 }
 
-static int lose(void *context, struct dump_call_thread *thread)
+static int timeline_lose(void *context, struct dump_call_thread *thread)
 {
 	struct dump_timeline *timeline = context;
 	uint32_t name;
@@ -336,7 +336,7 @@ static int lose(void *context, struct dump_call_thread *thread)
 	timeline->gaps++;
 	if (timeline->in_gap || !timeline->begun)
 		return 0;
-	go_on(timeline, thread);
+	advance_thread(timeline, thread);
 	if (!timeline->gap_track)
 		status = make_row(timeline, "gaps", &timeline->gap_track);
 	if (status == 0)
@@ -350,7 +350,7 @@ static int lose(void *context, struct dump_call_thread *thread)
 
 /* ---- threads ------------------------------------------------------------------------------------- */
 
-static int begin(void *context, struct dump_call_thread *thread)
+static int timeline_begin_thread(void *context, struct dump_call_thread *thread)
 {
 	struct dump_timeline *timeline = context;
 	struct dump_timeline_output *output = &timeline->output;
@@ -381,11 +381,11 @@ static int begin(void *context, struct dump_call_thread *thread)
 	return 0;
 }
 
-static int end(void *context, struct dump_call_thread *thread)
+static int timeline_end_thread(void *context, struct dump_call_thread *thread)
 {
 	struct dump_timeline *timeline = context;
 
-	go_on(timeline, thread);
+	advance_thread(timeline, thread);
 	sample(timeline, 1);
 	if (timeline->in_gap)
 		timeline->output.format->end(&timeline->output, timeline->gap_track, timeline->time);
@@ -395,14 +395,14 @@ static int end(void *context, struct dump_call_thread *thread)
 
 /* Frames found below others existed before them, but their slices begin when they are found. */
 static const struct dump_call_observer observer_of_timeline = {
-	.begin = begin,
-	.end = end,
-	.enter = enter,
-	.leave = leave,
-	.below = enter,
+	.begin = timeline_begin_thread,
+	.end = timeline_end_thread,
+	.enter = timeline_enter,
+	.leave = timeline_leave,
+	.below = timeline_enter,
 	.change = change,
 	.exec = exec,
-	.gap = lose,
+	.gap = timeline_lose,
 };
 
 /* ---- the whole timeline -------------------------------------------------------------------------- */
@@ -416,7 +416,7 @@ static void report_left_out(const struct dump_timeline *timeline, struct dump_le
 	dump_left_out_add(left_out, timeline->more_calls, "call beyond --max-slices", "calls beyond --max-slices");
 }
 
-static int write_all(struct dump_timeline *timeline, struct dump_left_out *left_out)
+static int write_timeline(struct dump_timeline *timeline, struct dump_left_out *left_out)
 {
 	struct dump_timeline_output *output = &timeline->output;
 	struct dump_call_observer observer = observer_of_timeline;
@@ -448,7 +448,7 @@ int dump_timeline(struct dump_call_session *calls, const struct dump_timeline_op
 		.options = options,
 		.start_time = ptl_trace_machine(calls->session->trace)->start_time,
 	};
-	const int status = write_all(&timeline, left_out);
+	const int status = write_timeline(&timeline, left_out);
 
 	common_hash_map_free(&timeline.processes);
 	common_hash_map_free(&timeline.threads);

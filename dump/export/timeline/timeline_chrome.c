@@ -61,7 +61,7 @@ static void put_metadata(struct dump_timeline_output *output, uint32_t track, co
 
 /* ---- tracks -------------------------------------------------------------------------------------- */
 
-static void start(struct dump_timeline_output *output)
+static void chrome_start(struct dump_timeline_output *output)
 {
 	common_text_add(&output->bytes, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
 					"{\"ph\":\"M\",\"pid\":0,\"tid\":0,\"name\":\"trace\",\"args\":{}}");
@@ -110,14 +110,14 @@ static void sequence(struct dump_timeline_output *output, uint32_t track, uint64
 
 /* ---- events -------------------------------------------------------------------------------------- */
 
-static void begin(struct dump_timeline_output *output, uint32_t track, uint64_t time, uint32_t name)
+static void chrome_begin(struct dump_timeline_output *output, uint32_t track, uint64_t time, uint32_t name)
 {
 	put_head(output, 'B', track, time);
 	put_name(output, output->names[name]);
 	common_text_add(&output->bytes, "}");
 }
 
-static void end(struct dump_timeline_output *output, uint32_t track, uint64_t time)
+static void chrome_end(struct dump_timeline_output *output, uint32_t track, uint64_t time)
 {
 	put_head(output, 'E', track, time);
 	common_text_add(&output->bytes, "}");
@@ -135,7 +135,8 @@ static void instant(struct dump_timeline_output *output, uint32_t track, uint64_
 	common_text_add(&output->bytes, "\",\"flow_in\":true,\"flow_out\":true}");
 }
 
-static void count(struct dump_timeline_output *output, uint32_t track, uint64_t time, uint64_t value, uint32_t name)
+static void chrome_count(struct dump_timeline_output *output, uint32_t track, uint64_t time, uint64_t value,
+			 uint32_t name)
 {
 	put_head(output, 'C', track, time);
 	put_name(output, output->names[name]);
@@ -146,7 +147,7 @@ static void count(struct dump_timeline_output *output, uint32_t track, uint64_t 
 	common_text_add(&output->bytes, "}}");
 }
 
-static void finish(struct dump_timeline_output *output, const char *left_out)
+static void chrome_finish(struct dump_timeline_output *output, const char *left_out)
 {
 	common_text_add(&output->bytes, "\n]");
 	if (left_out) {
@@ -158,15 +159,15 @@ static void finish(struct dump_timeline_output *output, const char *left_out)
 }
 
 const struct dump_timeline_format dump_timeline_chrome = {
-	.start = start,
+	.start = chrome_start,
 	.process = process,
 	.thread = thread,
 	.row = row,
 	.counter = counter,
 	.sequence = sequence,
-	.begin = begin,
-	.end = end,
+	.begin = chrome_begin,
+	.end = chrome_end,
 	.instant = instant,
-	.count = count,
-	.finish = finish,
+	.count = chrome_count,
+	.finish = chrome_finish,
 };

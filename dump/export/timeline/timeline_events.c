@@ -43,7 +43,7 @@ static int track_of(struct dump_timeline *timeline, const struct ptl_event *even
 		       : dump_timeline_thread(timeline, process, event->pid, event->tid, event->cpu, track);
 }
 
-static int take_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+static int timeline_take_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct events *events = context;
 	struct dump_timeline *timeline = events->timeline;
@@ -78,7 +78,7 @@ int dump_timeline_events(struct dump_timeline *timeline)
 		.first_time = filter->first_time,
 		.last_time = filter->last_time == UINT64_MAX ? 0 : filter->last_time,
 	};
-	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take_event};
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = timeline_take_event};
 	int status = dump_names_load(&events.names, timeline->calls->session->trace);
 
 	if (status == 0)

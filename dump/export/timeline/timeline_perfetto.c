@@ -175,14 +175,14 @@ static void put_name(struct dump_timeline_output *output, uint32_t name)
 	dump_proto_u64(&output->message, EVENT_NAME_IID, (uint64_t)name + 1);
 }
 
-static void begin(struct dump_timeline_output *output, uint32_t track, uint64_t time, uint32_t name)
+static void perfetto_begin(struct dump_timeline_output *output, uint32_t track, uint64_t time, uint32_t name)
 {
 	put_name(output, name);
 	dump_proto_u64(&output->message, EVENT_TYPE, TYPE_BEGIN);
 	put_event(output, track, time);
 }
 
-static void end(struct dump_timeline_output *output, uint32_t track, uint64_t time)
+static void perfetto_end(struct dump_timeline_output *output, uint32_t track, uint64_t time)
 {
 	dump_proto_u64(&output->message, EVENT_TYPE, TYPE_END);
 	put_event(output, track, time);
@@ -197,7 +197,8 @@ static void instant(struct dump_timeline_output *output, uint32_t track, uint64_
 	put_event(output, track, time);
 }
 
-static void count(struct dump_timeline_output *output, uint32_t track, uint64_t time, uint64_t value, uint32_t name)
+static void perfetto_count(struct dump_timeline_output *output, uint32_t track, uint64_t time, uint64_t value,
+			   uint32_t name)
 {
 	(void)name;
 	dump_proto_u64(&output->message, EVENT_TYPE, TYPE_COUNTER);
@@ -205,7 +206,7 @@ static void count(struct dump_timeline_output *output, uint32_t track, uint64_t 
 	put_event(output, track, time);
 }
 
-static void start(struct dump_timeline_output *output)
+static void perfetto_start(struct dump_timeline_output *output)
 {
 	(void)output;
 }
@@ -214,7 +215,7 @@ static void start(struct dump_timeline_output *output)
  * Writes the text of left_out as an event at the begin, on a row of its own. An empty trace gets such an event too:
  * viewers refuse files without packets.
  */
-static void finish(struct dump_timeline_output *output, const char *left_out)
+static void perfetto_finish(struct dump_timeline_output *output, const char *left_out)
 {
 	const char *const text = left_out ? left_out : output->track_count ? NULL : "nothing ran";
 	uint32_t track, name;
@@ -228,15 +229,15 @@ static void finish(struct dump_timeline_output *output, const char *left_out)
 
 const struct dump_timeline_format dump_timeline_perfetto = {
 	.binary = true,
-	.start = start,
+	.start = perfetto_start,
 	.process = process,
 	.thread = thread,
 	.row = row,
 	.counter = counter,
 	.sequence = sequence,
-	.begin = begin,
-	.end = end,
+	.begin = perfetto_begin,
+	.end = perfetto_end,
 	.instant = instant,
-	.count = count,
-	.finish = finish,
+	.count = perfetto_count,
+	.finish = perfetto_finish,
 };

@@ -23,7 +23,7 @@ static bool find_range(struct native_code *code, uint64_t ip)
 }
 
 /* Copies up to size bytes from ip on, across the ends of ranges. Returns the number of bytes. */
-static size_t gather(struct native_code *code, uint64_t ip, uint8_t *to, size_t size)
+static size_t gather_code(struct native_code *code, uint64_t ip, uint8_t *to, size_t size)
 {
 	size_t done = 0;
 
@@ -54,7 +54,7 @@ static int decode_at(struct native_code *code, uint64_t ip, unsigned mode, struc
 
 	if (!find_range(code, ip))
 		return PTL_NOT_FOUND;
-	size = gather(code, ip, scratch, sizeof(scratch));
+	size = gather_code(code, ip, scratch, sizeof(scratch));
 	status = flow_instruction_decode(scratch, size, mode, ip, instruction);
 	return status == PTL_TRUNCATED ? PTL_NOT_FOUND : status;
 }
@@ -104,7 +104,7 @@ static struct stretch stretch_at(struct native_code *code, uint64_t ip)
 	};
 }
 
-static void pass(struct stretch *stretch, unsigned length)
+static void pass_bytes(struct stretch *stretch, unsigned length)
 {
 	stretch->bytes += length;
 	stretch->left -= length < stretch->left ? length : stretch->left;
@@ -134,7 +134,7 @@ static bool walk_plain(struct native_code *code, struct flow_block *block, struc
 		block->instructions++;
 		block->last_ip = *at;
 		*at += length;
-		pass(stretch, length);
+		pass_bytes(stretch, length);
 	}
 	return true;
 }
@@ -149,7 +149,7 @@ static int decode_next(struct native_code *code, uint64_t ip, unsigned mode, str
 		return decode_at(code, ip, mode, instruction);
 	status = flow_instruction_decode(stretch->bytes, FLOW_INSTRUCTION_MAX, mode, ip, instruction);
 	if (status == 0)
-		pass(stretch, instruction->length);
+		pass_bytes(stretch, instruction->length);
 	return status;
 }
 
@@ -163,7 +163,7 @@ static void add_kind(struct native_block *made, const struct flow_instruction *i
 }
 
 /* Decodes from ip to the first branch, and stores lengths in code->blocks.lengths. Returns false without memory. */
-static bool walk(struct native_code *code, struct native_block *made, uint64_t ip, unsigned mode)
+static bool walk_instructions(struct native_code *code, struct native_block *made, uint64_t ip, unsigned mode)
 {
 	struct flow_block *block = &made->block;
 	struct stretch stretch = {0};
@@ -217,12 +217,12 @@ static bool keep_bytes(struct native_code *code, struct flow_block *block)
 	copy = native_arena_take(&code->arena, block->size);
 	if (!copy)
 		return false;
-	gather(code, block->ip, copy, block->size);
+	gather_code(code, block->ip, copy, block->size);
 	block->code = copy;
 	return true;
 }
 
-static int grow(struct native_code *code)
+static int grow_block_slots(struct native_code *code)
 {
 	size_t slots = code->blocks.slot_count * 2;
 	struct native_block **blocks = native_pages_take(slots * sizeof(*blocks));
@@ -254,7 +254,7 @@ static struct native_block *insert(struct native_code *code, const struct native
 	struct native_block *block;
 	struct native_block **head;
 
-	if (code->blocks.count >= code->blocks.slot_count && grow(code) < 0)
+	if (code->blocks.count >= code->blocks.slot_count && grow_block_slots(code) < 0)
 		return NULL;
 	block = native_arena_take(&code->arena, sizeof(*block) + lengths);
 	if (!block)
@@ -335,7 +335,7 @@ static struct native_block *make_block(struct native_code *code, uint64_t ip, un
 	};
 
 	code->invalidation.tracked_read = false;
-	if (!walk(code, &made, ip, mode))
+	if (!walk_instructions(code, &made, ip, mode))
 		return NULL;
 	made.tracked = code->invalidation.tracked_read;
 	if (!keep_bytes(code, &made.block) || !add_site(code, &made))
@@ -402,16 +402,16 @@ const struct flow_block *native_block_part(struct native_code *code, const struc
 
 /* ---- as one of the caches ---------------------------------------------------------------------------------- */
 
-static void close(struct native_code *code)
+static void close_blocks(struct native_code *code)
 {
 	native_code_free_table(code, code->blocks.slots, code->blocks.slot_count);
 	free(code->blocks.lengths);
 }
 
-static void clear(struct native_code *code)
+static void clear_blocks(struct native_code *code)
 {
 	memset(code->blocks.slots, 0, code->blocks.slot_count * sizeof(*code->blocks.slots));
 	code->blocks.count = 0;
 }
 
-const struct native_cache native_cache_blocks = {.close = close, .clear = clear};
+const struct native_cache native_cache_blocks = {.close = close_blocks, .clear = clear_blocks};

@@ -19,7 +19,7 @@ _Static_assert(sizeof(struct native_counter) == 32, "half a cache line");
 
 /* ---- making counters -------------------------------------------------------------------------------------- */
 
-static bool grow(struct native_counters *counters)
+static bool grow_counters(struct native_counters *counters)
 {
 	const uint32_t capacity = counters->capacity ? counters->capacity * 2 : (uint32_t)FIRST_COUNTERS;
 	struct native_counter *table = capacity <= NATIVE_COUNTER_CALLS / sizeof(*table)
@@ -44,7 +44,7 @@ uint32_t native_counter_make(struct native_code *code, struct native_region *reg
 
 	if (!counters->targets)
 		counters->targets = calloc(TARGETS, sizeof(*counters->targets));
-	if (!counters->targets || (index >= counters->capacity && !grow(counters)) ||
+	if (!counters->targets || (index >= counters->capacity && !grow_counters(counters)) ||
 	    !COMMON_VECTOR_GROW(counters->counted, counters->counted_capacity, (size_t)index + 1))
 		return 0;
 	counters->count = index;
@@ -218,7 +218,7 @@ int native_counters_flush(struct native_counters *counters)
 
 /* ---- as one of the caches ---------------------------------------------------------------------------------- */
 
-static void close(struct native_code *code)
+static void close_counters(struct native_code *code)
 {
 	struct native_counters *counters = &code->counters;
 
@@ -232,7 +232,7 @@ static void close(struct native_code *code)
 }
 
 /* Regions are cleared together with counters, and so are the regions' links to counters. */
-static void clear(struct native_code *code)
+static void clear_counters(struct native_code *code)
 {
 	struct native_counters *counters = &code->counters;
 
@@ -250,4 +250,4 @@ static size_t size(const struct native_code *code)
 	       code->counters.call_count * sizeof(*code->counters.calls);
 }
 
-const struct native_cache native_cache_counters = {.close = close, .clear = clear, .size = size};
+const struct native_cache native_cache_counters = {.close = close_counters, .clear = clear_counters, .size = size};

@@ -206,15 +206,15 @@ bool native_invalidation_change(struct native_code *code, const struct flow_code
 /* Checks whether fixed code has changed. Changed fixed code is tracked from now on. */
 static bool fixed_changed(struct native_invalidation *invalidation, const struct flow_code_span *changes, size_t count)
 {
-	bool met = false;
+	bool has_changed = false;
 
 	for (size_t i = 0; i < count; i++) {
 		if (!native_spans_meet(&invalidation->fixed, changes[i].first, changes[i].last))
 			continue;
 		native_spans_add(&invalidation->changed, changes[i].first, changes[i].last);
-		met = true;
+		has_changed = true;
 	}
-	return met;
+	return has_changed;
 }
 
 bool native_invalidation_needs_all(struct native_invalidation *invalidation, const struct flow_code_span *changes,
@@ -223,7 +223,7 @@ bool native_invalidation_needs_all(struct native_invalidation *invalidation, con
 	return fixed_changed(invalidation, changes, count) || invalidation->incomplete;
 }
 
-static void clear(struct native_code *code)
+static void clear_invalidation(struct native_code *code)
 {
 	struct native_invalidation *invalidation = &code->invalidation;
 
@@ -233,7 +233,7 @@ static void clear(struct native_code *code)
 	invalidation->incomplete = false;
 }
 
-static void close(struct native_code *code)
+static void close_invalidation(struct native_code *code)
 {
 	struct native_invalidation *invalidation = &code->invalidation;
 
@@ -243,4 +243,4 @@ static void close(struct native_code *code)
 	*invalidation = (struct native_invalidation){0};
 }
 
-const struct native_cache native_cache_invalidation = {.close = close, .clear = clear};
+const struct native_cache native_cache_invalidation = {.close = close_invalidation, .clear = clear_invalidation};

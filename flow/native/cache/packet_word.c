@@ -60,7 +60,7 @@ bool native_packet_words_open(struct native_packet_words *words)
 	return true;
 }
 
-static void close(struct native_code *code)
+static void close_packet_words(struct native_code *code)
 {
 	struct native_packet_words *words = &code->packet_words;
 
@@ -70,7 +70,7 @@ static void close(struct native_code *code)
 	*words = (struct native_packet_words){0};
 }
 
-static void clear(struct native_code *code)
+static void clear_packet_words(struct native_code *code)
 {
 	struct native_packet_words *words = &code->packet_words;
 
@@ -99,14 +99,14 @@ static bool is_full(const struct native_code *code)
 	return has_no_room(&code->packet_words);
 }
 
-static void drop(void *words, size_t number)
+static void drop_word(void *words, size_t number)
 {
 	((struct native_packet_words *)words)->table[number].from = 0;
 }
 
-static void invalidate(struct native_code *code, uint64_t pages)
+static void invalidate_packet_words(struct native_code *code, uint64_t pages)
 {
-	native_page_bits_drop(&code->packet_words.made_of, pages, drop, &code->packet_words);
+	native_page_bits_drop(&code->packet_words.made_of, pages, drop_word, &code->packet_words);
 }
 
 static size_t size(const struct native_code *code)
@@ -115,9 +115,9 @@ static size_t size(const struct native_code *code)
 }
 
 const struct native_cache native_cache_packet_words = {
-	.close = close,
-	.clear = clear,
-	.invalidate = invalidate,
+	.close = close_packet_words,
+	.clear = clear_packet_words,
+	.invalidate = invalidate_packet_words,
 	.size = size,
 	.is_full = is_full,
 };
@@ -162,7 +162,8 @@ static void pop(struct native_run *run, unsigned count)
 }
 
 /* Copies the runs of a word into one run. Returns NULL if the run is too long, or without memory. */
-static const struct native_run *keep(struct native_packet_words *words, const struct native_packet_word_flow *flow)
+static const struct native_run *keep_word_run(struct native_packet_words *words,
+					      const struct native_packet_word_flow *flow)
 {
 	struct native_run *kept, sums = {.push_count = 0};
 	const struct flow_block **blocks;
@@ -277,7 +278,7 @@ void native_packet_word_met(struct native_code *code, uint32_t from, uint64_t by
 		return;
 	if (!from || !to || flow->event_count > NATIVE_PACKET_WORD_EVENTS || has_no_room(words))
 		return;
-	run = keep(words, flow);
+	run = keep_word_run(words, flow);
 	if (!run)
 		return;
 	word = add_word(words, from, bytes);

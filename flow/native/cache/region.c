@@ -57,7 +57,7 @@ static const uint8_t decisions[] = {
 };
 
 /* Adds the block. *at: start of the next block. Returns true at the end of the region. */
-static bool add_block(struct draft *draft, const struct flow_block *block, uint64_t *at)
+static bool region_add_block(struct draft *draft, const struct flow_block *block, uint64_t *at)
 {
 	struct native_region *region = &draft->region;
 	struct native_return_site *return_site = native_block_of(block)->return_site;
@@ -95,7 +95,7 @@ static int draft_region(struct native_code *code, struct draft *draft, uint64_t 
 		if (!block)
 			return -1;
 		if (block->block.instructions && block->block.branch) {
-			ended = add_block(draft, &block->block, &at);
+			ended = region_add_block(draft, &block->block, &at);
 			continue;
 		}
 		if (block->block.instructions) {
@@ -253,12 +253,12 @@ struct native_region *native_region_link(struct native_code *code, struct native
 
 /* ---- as one of the caches ---------------------------------------------------------------------------------- */
 
-static void close(struct native_code *code)
+static void close_regions(struct native_code *code)
 {
 	native_code_free_table(code, code->regions.slots, code->regions.slot_count);
 }
 
-static void clear(struct native_code *code)
+static void clear_regions(struct native_code *code)
 {
 	struct native_region_table *regions = &code->regions;
 
@@ -267,4 +267,4 @@ static void clear(struct native_code *code)
 }
 
 /* invalidation.h invalidates single regions and blocks. */
-const struct native_cache native_cache_regions = {.close = close, .clear = clear};
+const struct native_cache native_cache_regions = {.close = close_regions, .clear = clear_regions};

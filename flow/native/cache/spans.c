@@ -23,7 +23,7 @@ bool native_spans_meet(const struct native_spans *set, uint64_t first, uint64_t 
 	return set->all || (place < set->count && set->spans[place].first <= last);
 }
 
-static bool reserve(struct native_spans *set)
+static bool reserve_span(struct native_spans *set)
 {
 	return set->count < SPANS_MAX && COMMON_VECTOR_GROW(set->spans, set->capacity, set->count + 1);
 }
@@ -37,7 +37,7 @@ void native_spans_add(struct native_spans *set, uint64_t first, uint64_t last)
 		return;
 	while (end < set->count && (last == UINT64_MAX || set->spans[end].first <= last + 1))
 		end++;
-	if (place == end && !reserve(set)) {
+	if (place == end && !reserve_span(set)) {
 		set->all = true;
 		return;
 	}

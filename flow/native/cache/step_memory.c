@@ -122,7 +122,7 @@ void native_step_learn(struct native_step_memory *memory, uint64_t key, uint32_t
 
 /* ---- as one of the caches ---------------------------------------------------------------------------------- */
 
-static void close(struct native_code *code)
+static void close_step_memory(struct native_code *code)
 {
 	struct native_step_memory *memory = &code->steps;
 
@@ -134,16 +134,17 @@ static void close(struct native_code *code)
 	free(memory->states);
 }
 
-static void clear(struct native_code *code)
+static void clear_step_memory(struct native_code *code)
 {
 	native_step_memory_clear(&code->steps);
 }
 
 /* Entries do not record their pages, because an entry depends on many regions. */
-static void invalidate(struct native_code *code, uint64_t pages)
+static void invalidate_step_memory(struct native_code *code, uint64_t pages)
 {
 	(void)pages;
 	native_step_memory_clear(&code->steps);
 }
 
-const struct native_cache native_cache_steps = {.close = close, .clear = clear, .invalidate = invalidate};
+const struct native_cache native_cache_steps = {
+	.close = close_step_memory, .clear = clear_step_memory, .invalidate = invalidate_step_memory};

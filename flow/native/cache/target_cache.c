@@ -7,14 +7,14 @@
 #include "flow/native/cache/cache.h"
 #include "flow/native/cache/code.h"
 
-static void close(struct native_code *code)
+static void close_targets(struct native_code *code)
 {
 	code->targets.entries = NULL;
 }
 
-static void clear(struct native_code *code)
+static void clear_targets(struct native_code *code)
 {
 	memset(code->targets.entries, 0, NATIVE_TARGETS * sizeof(*code->targets.entries));
 }
 
-const struct native_cache native_cache_targets = {.close = close, .clear = clear};
+const struct native_cache native_cache_targets = {.close = close_targets, .clear = clear_targets};

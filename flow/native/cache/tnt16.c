@@ -71,7 +71,7 @@ static void clear_contexts(struct native_code *code)
 }
 
 /* Allocates the table at first use. Clears the cache if there is no room for contexts. */
-static bool prepare(struct native_code *code)
+static bool prepare_table(struct native_code *code)
 {
 	struct native_tnt16 *tnt16 = &code->tnt16;
 
@@ -92,7 +92,7 @@ bool native_tnt16_begin(struct native_code *code, unsigned depth)
 		tnt16->pause--;
 		return false;
 	}
-	if (!prepare(code))
+	if (!prepare_table(code))
 		return false;
 	tnt16->credit -= (int64_t)depth * FRAME_COST;
 	tnt16->counted = true;
@@ -200,7 +200,7 @@ static void take_return(struct native_code *code, struct draft *draft)
 }
 
 /* Follows one bit from the draft's region. */
-static void step(struct native_code *code, struct draft *draft, unsigned taken)
+static void step_draft(struct native_code *code, struct draft *draft, unsigned taken)
 {
 	struct native_region *region = draft->region;
 	const bool returns = region->decision == NATIVE_RETURN && taken;
@@ -214,7 +214,7 @@ static void step(struct native_code *code, struct draft *draft, unsigned taken)
 }
 
 /* Moves to the next region where a bit decides. */
-static bool settle(struct native_code *code, struct draft *draft)
+static bool settle_draft(struct native_code *code, struct draft *draft)
 {
 	for (unsigned i = 0; draft->region && draft->region->decision == NATIVE_CONTINUE; i++) {
 		struct native_region *region = draft->region;
@@ -228,28 +228,28 @@ static bool settle(struct native_code *code, struct draft *draft)
 static const struct native_tnt16_entry lost = {.to = NATIVE_CONTEXT_LOST};
 
 /* Follows the bits below a stop bit from the context. */
-static void follow(struct native_code *code, struct draft *draft, uint32_t context, uint32_t window)
+static void follow_bits(struct native_code *code, struct draft *draft, uint32_t context, uint32_t window)
 {
 	const struct native_context *from = native_context_of(&code->tnt16, context);
 
 	draft->region = from->region;
 	draft->under = from->under;
 	/* An interrupt may follow the last bit, so code after the last bit is left out. */
-	for (unsigned left = 31 - (unsigned)__builtin_clz(window); left > 0 && settle(code, draft); left--)
-		step(code, draft, window >> (left - 1) & 1);
+	for (unsigned left = 31 - (unsigned)__builtin_clz(window); left > 0 && settle_draft(code, draft); left--)
+		step_draft(code, draft, window >> (left - 1) & 1);
 }
 
 /*
  * Computes the effect of the bits below a stop bit in the context. The effect ends before a block, so that flow
  * certainly continues there.
  */
-static struct native_tnt16_entry walk(struct native_code *code, uint32_t context, uint32_t window)
+static struct native_tnt16_entry walk_bits(struct native_code *code, uint32_t context, uint32_t window)
 {
 	struct draft draft = {.count = 0};
 	uint32_t to;
 
 	code->tnt16.credit -= WALK_COST;
-	follow(code, &draft, context, window);
+	follow_bits(code, &draft, context, window);
 	if (!draft.region || !draft.region->run.run.count || draft.blocks > NATIVE_TNT16_BLOCKS_MAX ||
 	    draft.instructions > NATIVE_TNT16_INSTRUCTIONS_MAX)
 		return lost;
@@ -275,8 +275,8 @@ static void drain_entry(struct native_code *code, size_t part, uint64_t place)
 	struct draft draft = {.count = entry->sums};
 
 	if (entry->tag && entry->sums && entry->to != NATIVE_CONTEXT_LOST && context != NATIVE_CONTEXT_LOST)
-		follow(code, &draft, (uint32_t)context,
-		       (uint32_t)((place ^ OTHER(index) ^ context) >> 4) | stop_bit(part));
+		follow_bits(code, &draft, (uint32_t)context,
+			    (uint32_t)((place ^ OTHER(index) ^ context) >> 4) | stop_bit(part));
 	entry->sums = 0;
 }
 
@@ -309,7 +309,7 @@ static struct native_tnt16_entry short_entry(struct native_code *code, uint32_t 
 }
 
 /* Computes an entry from its halves, which are often cached. */
-static struct native_tnt16_entry join(struct native_code *code, uint32_t context, uint32_t bits, unsigned count)
+static struct native_tnt16_entry join_halves(struct native_code *code, uint32_t context, uint32_t bits, unsigned count)
 {
 	const struct native_tnt16_entry first = short_entry(code, context, (bits | 1u << count) >> HALF_BITS);
 	const struct native_tnt16_entry second = short_entry(code, first.to,
@@ -323,13 +323,13 @@ static struct native_tnt16_entry join(struct native_code *code, uint32_t context
 	return both;
 }
 
-static struct native_tnt16_entry make(struct native_code *code, size_t part, uint32_t context, uint32_t window)
+static struct native_tnt16_entry make_entry(struct native_code *code, size_t part, uint32_t context, uint32_t window)
 {
 	if (context == NATIVE_CONTEXT_LOST)
 		return lost;
 	if (part == NATIVE_TNT16_SHORT)
-		return walk(code, context, window);
-	return join(code, context, window, part ? NATIVE_TNT16_FIRST_BITS : NATIVE_TNT16_BITS);
+		return walk_bits(code, context, window);
+	return join_halves(code, context, window, part ? NATIVE_TNT16_FIRST_BITS : NATIVE_TNT16_BITS);
 }
 
 /* Moves an entry to another of its four places. The entry in that place is dropped. */
@@ -356,7 +356,7 @@ void native_tnt16_find(struct native_code *code, size_t part, uint64_t context, 
 		found = *native_tnt16_at(table, place ^ OTHER(index));
 		*native_tnt16_at(table, place ^ OTHER(index)) = (struct native_tnt16_entry){0};
 	} else {
-		found = make(code, part, (uint32_t)context, (uint32_t)((place ^ context) >> 4));
+		found = make_entry(code, part, (uint32_t)context, (uint32_t)((place ^ context) >> 4));
 		if (code->counters.sink)
 			found.sums = 0;
 		index = 1 + code->tnt16.turn++ % (PLACES - 1);
@@ -368,21 +368,22 @@ void native_tnt16_find(struct native_code *code, size_t part, uint64_t context, 
 
 /* ---- as one of the caches ---------------------------------------------------------------------------------- */
 
-static void close(struct native_code *code)
+static void close_tnt16(struct native_code *code)
 {
 	native_tnt16_close(&code->tnt16);
 }
 
-static void clear(struct native_code *code)
+static void clear_tnt16(struct native_code *code)
 {
 	clear_contexts(code);
 }
 
 /* Entries do not record their dependencies, because there are too many entries. */
-static void invalidate(struct native_code *code, uint64_t pages)
+static void invalidate_tnt16(struct native_code *code, uint64_t pages)
 {
 	if (code->tnt16.pages & pages)
 		clear_entries(code);
 }
 
-const struct native_cache native_cache_tnt16 = {.close = close, .clear = clear, .invalidate = invalidate};
+const struct native_cache native_cache_tnt16 = {
+	.close = close_tnt16, .clear = clear_tnt16, .invalidate = invalidate_tnt16};

@@ -52,8 +52,8 @@ static bool leave_region(struct draft *draft, const struct native_region *region
 }
 
 /* Follows one bit from the region. Returns NULL if the run must end before the bit, or without memory (*failed). */
-static struct native_region *step(struct native_code *code, struct draft *draft, struct native_region *region,
-				  unsigned taken, bool *failed)
+static struct native_region *step_draft(struct native_code *code, struct draft *draft, struct native_region *region,
+					unsigned taken, bool *failed)
 {
 	struct native_region *next;
 
@@ -80,8 +80,8 @@ static struct native_region *step(struct native_code *code, struct draft *draft,
  * Leaves regions without a decision, if a region with a decision follows soon; otherwise leaves nothing. An endless
  * loop of such regions becomes a gap after a fixed number of regions, and the number must not depend on the cache.
  */
-static struct native_region *settle(struct native_code *code, struct draft *draft, struct native_region *region,
-				    bool *failed)
+static struct native_region *settle_draft(struct native_code *code, struct draft *draft, struct native_region *region,
+					  bool *failed)
 {
 	struct native_region *const first = region;
 	const struct sums before = draft->sums;
@@ -103,7 +103,7 @@ static struct native_region *settle(struct native_code *code, struct draft *draf
 	return first;
 }
 
-static const struct native_run *keep(struct native_code *code, const struct draft *draft)
+static const struct native_run *keep_tnt_run(struct native_code *code, const struct draft *draft)
 {
 	size_t blocks = draft->sums.blocks * sizeof(draft->blocks[0]);
 	size_t pushes = draft->sums.pushes * sizeof(draft->pushes[0]);
@@ -143,15 +143,15 @@ const struct native_tnt_entry *native_tnt_cache_add(struct native_code *code, st
 		struct native_region *next;
 
 		/* Settles before each bit, because the code after the last bit may be interrupted. */
-		to = settle(code, &draft, to, &failed);
-		next = failed ? NULL : step(code, &draft, to, key >> (bits - 1 - used) & 1, &failed);
+		to = settle_draft(code, &draft, to, &failed);
+		next = failed ? NULL : step_draft(code, &draft, to, key >> (bits - 1 - used) & 1, &failed);
 		if (!next)
 			break;
 		used++;
 		to = next;
 	}
 	entry->from = 0;
-	run = failed ? NULL : keep(code, &draft);
+	run = failed ? NULL : keep_tnt_run(code, &draft);
 	if (!run)
 		return NULL;
 	entry->from = native_to(region) | (used != bits);
@@ -179,26 +179,26 @@ void native_tnt_cache_clear(struct native_tnt_cache *cache)
 
 /* ---- as one of the caches ---------------------------------------------------------------------------------- */
 
-static void close(struct native_code *code)
+static void close_tnt_cache(struct native_code *code)
 {
 	native_arena_free(&code->tnt_cache.runs);
 	native_page_bits_close(&code->tnt_cache.made_of);
 }
 
-static void clear(struct native_code *code)
+static void clear_tnt_cache(struct native_code *code)
 {
 	native_arena_move(&code->tnt_cache.runs, &code->retired);
 	native_tnt_cache_clear(&code->tnt_cache);
 }
 
-static void drop(void *cache, size_t entry)
+static void drop_tnt_entry(void *cache, size_t entry)
 {
 	((struct native_tnt_cache *)cache)->entries[entry].from = 0;
 }
 
-static void invalidate(struct native_code *code, uint64_t pages)
+static void invalidate_tnt_cache(struct native_code *code, uint64_t pages)
 {
-	native_page_bits_drop(&code->tnt_cache.made_of, pages, drop, &code->tnt_cache);
+	native_page_bits_drop(&code->tnt_cache.made_of, pages, drop_tnt_entry, &code->tnt_cache);
 }
 
 static size_t size(const struct native_code *code)
@@ -207,8 +207,8 @@ static size_t size(const struct native_code *code)
 }
 
 const struct native_cache native_cache_tnt = {
-	.close = close,
-	.clear = clear,
-	.invalidate = invalidate,
+	.close = close_tnt_cache,
+	.clear = clear_tnt_cache,
+	.invalidate = invalidate_tnt_cache,
 	.size = size,
 };

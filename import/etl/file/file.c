@@ -156,7 +156,7 @@ void etl_file_rewind(struct etl_file *file)
 /* ---- buffers ----------------------------------------------------------------------------------------- */
 
 /* Reads up to `size` bytes at offset. *got: bytes available in the file. */
-static int look(struct etl_file *file, uint64_t offset, size_t size, const uint8_t **data, size_t *got)
+static int read_window(struct etl_file *file, uint64_t offset, size_t size, const uint8_t **data, size_t *got)
 {
 	int status;
 
@@ -212,7 +212,7 @@ static bool is_header(const struct etl_file *file, const uint8_t *data)
  * Skips bytes that are no buffer. Buffers of an uncompressed file lie at multiples of the buffer size; else searches
  * the next header.
  */
-static int skip(struct etl_file *file)
+static int skip_to_buffer(struct etl_file *file)
 {
 	const uint64_t start = file->at;
 	uint32_t step = file->header.buffer_size;
@@ -224,7 +224,7 @@ static int skip(struct etl_file *file)
 	while (++file->at < file->size) {
 		const uint8_t *data;
 		size_t got;
-		int status = look(file, file->at, ETL_BUFFER_HEADER, &data, &got);
+		int status = read_window(file, file->at, ETL_BUFFER_HEADER, &data, &got);
 
 		if (status)
 			return status;
@@ -261,7 +261,7 @@ static int look_at_header(struct etl_file *file, const uint8_t **data, size_t *g
 	int status = 0;
 
 	while (!status && file->at < file->size) {
-		status = look(file, file->at, ETL_BUFFER_HEADER, data, got);
+		status = read_window(file, file->at, ETL_BUFFER_HEADER, data, got);
 		if (status || !is_zero(*data, *got))
 			break;
 		file->at = file->header.buffer_size < file->size - file->at ? file->at + file->header.buffer_size
@@ -281,13 +281,13 @@ int etl_file_next(struct etl_file *file, struct etl_buffer *buffer)
 	if (status || file->at >= file->size)
 		return status;
 	if (got < ETL_BUFFER_HEADER || !is_header(file, data)) {
-		status = skip(file);
+		status = skip_to_buffer(file);
 		return status ? status
 			      : common_fail(got < ETL_BUFFER_HEADER ? PTL_TRUNCATED : PTL_CORRUPT,
 					    "offset %llu: no header of a buffer", (unsigned long long)buffer->offset);
 	}
 	size = common_load32(data + ETL_BUFFER_SIZE_AT);
-	status = look(file, file->at, size, &data, &got);
+	status = read_window(file, file->at, size, &data, &got);
 	if (status)
 		return status;
 	file->at += got;

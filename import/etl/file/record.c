@@ -104,7 +104,7 @@ static int take_extended(struct etl_record *record, const uint8_t *event, size_t
 	return 0;
 }
 
-static int take_event(struct etl_record *record, const uint8_t *event, size_t size)
+static int take_event_record(struct etl_record *record, const uint8_t *event, size_t size)
 {
 	const uint16_t flags = common_load16(event + 4);
 	const uint8_t *descriptor = event + 40;
@@ -186,8 +186,8 @@ static const struct {
 	[ETL_INSTANCE32] = {ETL_INSTANCE_SIZE, 0, 4, take_instance},
 	[ETL_PERFINFO32] = {ETL_PERFINFO_SIZE, 4, 4, take_perfinfo},
 	[ETL_PERFINFO64] = {ETL_PERFINFO_SIZE, 4, 8, take_perfinfo},
-	[ETL_EVENT32] = {ETL_EVENT_SIZE, 0, 4, take_event},
-	[ETL_EVENT64] = {ETL_EVENT_SIZE, 0, 8, take_event},
+	[ETL_EVENT32] = {ETL_EVENT_SIZE, 0, 4, take_event_record},
+	[ETL_EVENT64] = {ETL_EVENT_SIZE, 0, 8, take_event_record},
 	[ETL_FULL64] = {ETL_FULL_SIZE, 0, 8, take_full},
 	[ETL_INSTANCE64] = {ETL_INSTANCE_SIZE, 0, 8, take_instance},
 };

@@ -10,7 +10,8 @@
 #include "import/etl/schema/clr_table.h"
 #include "import/etl/schema/field_text.h"
 
-static int fill(struct etl_schema *schema, const struct etl_clr_row *row, const struct ptl_descriptor *descriptor)
+static int fill_clr_schema(struct etl_schema *schema, const struct etl_clr_row *row,
+			   const struct ptl_descriptor *descriptor)
 {
 	struct ptl_schema *ptl = &schema->ptl;
 	const size_t task = strcspn(row->name, "/");
@@ -64,7 +65,7 @@ int etl_clr_schema(const struct ptl_descriptor *descriptor, struct etl_schema **
 		return 0;
 	if (!schema)
 		return common_fail_memory("an event of the runtime", sizeof(*schema));
-	status = fill(schema, row, descriptor);
+	status = fill_clr_schema(schema, row, descriptor);
 	if (status)
 		etl_schema_free(schema);
 	else

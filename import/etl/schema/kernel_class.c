@@ -30,8 +30,8 @@ static bool find_opcode(const char *opcodes, uint8_t opcode, char name[WORD_MAX]
 	return false;
 }
 
-static int make(const struct etl_kernel_class *class, const struct etl_kernel_row *row, const char *opcode,
-		const struct ptl_descriptor *descriptor, struct etl_schema **made)
+static int make_kernel_schema(const struct etl_kernel_class *class, const struct etl_kernel_row *row,
+			      const char *opcode, const struct ptl_descriptor *descriptor, struct etl_schema **made)
 {
 	struct etl_schema *schema = etl_schema_new();
 	char name[3 * WORD_MAX];
@@ -66,7 +66,7 @@ int etl_manifest_event_schema(const struct ptl_descriptor *descriptor, struct et
 	static const struct etl_kernel_class class = {.name = "ManifestData", .provider = ""};
 	static const struct etl_kernel_row row = {
 		.fields = "Format:u1 MajorVersion:u1 MinorVersion:u1 Magic:u1 TotalChunks:u2 ChunkNumber:u2 *"};
-	int status = make(&class, &row, "", descriptor, schema);
+	int status = make_kernel_schema(&class, &row, "", descriptor, schema);
 
 	if (!status) {
 		(*schema)->ptl.id = descriptor->id;
@@ -94,5 +94,5 @@ int etl_kernel_schema(const struct ptl_descriptor *descriptor, struct etl_schema
 		best = row;
 		memcpy(best_name, name, sizeof(name));
 	}
-	return best ? make(&etl_kernel_classes[class], best, best_name, descriptor, schema) : 0;
+	return best ? make_kernel_schema(&etl_kernel_classes[class], best, best_name, descriptor, schema) : 0;
 }

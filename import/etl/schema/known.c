@@ -73,7 +73,7 @@ void etl_known_free(struct etl_known *known)
 	*known = (struct etl_known){0};
 }
 
-static int keep(struct etl_known *known, struct etl_schema *schema)
+static int keep_schema(struct etl_known *known, struct etl_schema *schema)
 {
 	if (COMMON_VECTOR_RESERVE(known->list, known->capacity, known->count + 1, "schemas")) {
 		etl_schema_free(schema);
@@ -104,7 +104,7 @@ int etl_known_add(struct etl_known *known, struct etl_schema *schema)
 		return 0;
 	}
 	memset(known->recent, 0, sizeof(known->recent));
-	status = keep(known, schema);
+	status = keep_schema(known, schema);
 	return status ? status : common_byte_map_put(&known->by_event, identity, sizeof(identity), known->count - 1);
 }
 
@@ -144,8 +144,8 @@ static int identify(struct etl_known *known, struct etl_schema *schema, const ui
 	return PTL_NOT_FOUND;
 }
 
-static int learn(struct etl_known *known, const struct etl_record *record, const struct ptl_extended *item,
-		 struct etl_schema **learnt)
+static int learn_schema(struct etl_known *known, const struct etl_record *record, const struct ptl_extended *item,
+			struct etl_schema **learnt)
 {
 	struct etl_schema *schema = NULL;
 	int status = etl_tracelogging_schema(item->data, item->size, &schema);
@@ -166,7 +166,7 @@ static int learn(struct etl_known *known, const struct etl_record *record, const
 		return status == PTL_NOT_FOUND ? 0 : status;
 	}
 	*learnt = schema;
-	return keep(known, schema);
+	return keep_schema(known, schema);
 }
 
 static int look_up_described(struct etl_known *known, const struct etl_record *record, const struct ptl_extended *item,
@@ -186,7 +186,7 @@ static int look_up_described(struct etl_known *known, const struct etl_record *r
 		index = *found;
 	} else if (etl_known_has_room(known) && known->bytes + size <= BYTES_MAX) {
 		known->bytes += size;
-		status = learn(known, record, item, schema);
+		status = learn_schema(known, record, item, schema);
 		if (!status && *schema)
 			index = known->count - 1;
 		if (!status)

@@ -67,7 +67,7 @@ static size_t make_key(struct etl_slice owner, struct etl_slice name, char key[K
 	return owner.size + 1 + name.size;
 }
 
-static int add_name(struct names *names, struct etl_slice owner, const struct named *named)
+static int add_named(struct names *names, struct etl_slice owner, const struct named *named)
 {
 	char key[KEY_MAX];
 	const size_t size = make_key(owner, named->name, key);
@@ -110,7 +110,7 @@ static struct etl_slice attribute(const struct etl_tag *tag, const char *name)
 }
 
 /* Resolves $(string.NAME), an entry of the string table. */
-static struct etl_slice resolve(const struct manifest *manifest, struct etl_slice message)
+static struct etl_slice resolve_string(const struct manifest *manifest, struct etl_slice message)
 {
 	static const char mark[] = "$(string.";
 	const size_t length = sizeof(mark) - 1;
@@ -123,7 +123,7 @@ static struct etl_slice resolve(const struct manifest *manifest, struct etl_slic
 	return named ? named->message : nobody;
 }
 
-static const char *keep(struct etl_schema *schema, struct etl_slice text)
+static const char *keep_text(struct etl_schema *schema, struct etl_slice text)
 {
 	struct ptl_bytes out = {0};
 	const char *kept;
@@ -144,12 +144,12 @@ static int collect_strings(struct manifest *manifest)
 
 	while (!status && etl_xml_next(&xml, &tag))
 		if (etl_tag_is(&tag, "string") && !tag.closes)
-			status = add_name(&manifest->strings, nobody,
-					  &(struct named){attribute(&tag, "id"), attribute(&tag, "value"), 0, 0, 0});
+			status = add_named(&manifest->strings, nobody,
+					   &(struct named){attribute(&tag, "id"), attribute(&tag, "value"), 0, 0, 0});
 	return status;
 }
 
-static int collect(struct manifest *manifest, struct etl_xml xml)
+static int collect_names(struct manifest *manifest, struct etl_xml xml)
 {
 	const struct {
 		const char *tag, *name, *value;
@@ -176,7 +176,7 @@ static int collect(struct manifest *manifest, struct etl_xml xml)
 						    number(attribute(&tag, kinds[i].value)), tag.empty ? 0 : xml.at, 0};
 
 			if (etl_tag_is(&tag, kinds[i].tag))
-				status = add_name(kinds[i].names, i == 1 ? task : nobody, &named);
+				status = add_named(kinds[i].names, i == 1 ? task : nobody, &named);
 		}
 	}
 	return status;
@@ -204,7 +204,8 @@ static int write_names(struct manifest *manifest, const struct names *names, uin
 	int status = texts && entries ? 0 : common_fail_memory("a map", ENTRIES_MAX * sizeof(*entries));
 
 	for (size_t i = 0; !status && i < names->count && map.count < ENTRIES_MAX; i++)
-		entries[map.count++] = (struct ptl_map_entry){names->list[i].value, keep(texts, names->list[i].name)};
+		entries[map.count++] = (struct ptl_map_entry){names->list[i].value,
+							      keep_text(texts, names->list[i].name)};
 	if (!status)
 		status = write_map(manifest, &map);
 	etl_schema_free(texts);
@@ -222,10 +223,11 @@ static int write_value_map(struct manifest *manifest, struct etl_xml xml, const 
 	int status = texts && entries ? 0 : common_fail_memory("a map", ENTRIES_MAX * sizeof(*entries));
 
 	if (!status)
-		map.name = keep(texts, attribute(start, "name"));
+		map.name = keep_text(texts, attribute(start, "name"));
 	while (!status && map.count < ENTRIES_MAX && etl_xml_next(&xml, &tag) && etl_tag_is(&tag, "map") && !tag.closes)
 		entries[map.count++] = (struct ptl_map_entry){
-			number(attribute(&tag, "value")), keep(texts, resolve(manifest, attribute(&tag, "message")))};
+			number(attribute(&tag, "value")),
+			keep_text(texts, resolve_string(manifest, attribute(&tag, "message")))};
 	if (!status && map.name && *map.name)
 		status = write_map(manifest, &map);
 	etl_schema_free(texts);
@@ -279,7 +281,7 @@ static bool add_field(struct etl_schema *schema, const struct etl_tag *tag)
 
 	if (!field)
 		return false;
-	field->name = keep(schema, attribute(tag, "name"));
+	field->name = keep_text(schema, attribute(tag, "name"));
 	if (!field->name) {
 		field->name = "";
 		return false;
@@ -298,7 +300,7 @@ static bool add_field(struct etl_schema *schema, const struct etl_tag *tag)
 		field->length = 16;
 	}
 	if (map.size)
-		field->map = keep(schema, map);
+		field->map = keep_text(schema, map);
 	return true;
 }
 
@@ -386,16 +388,16 @@ static void set_numbers(const struct manifest *manifest, const struct etl_tag *t
 static bool set_texts(const struct manifest *manifest, const struct etl_tag *tag, struct etl_schema *schema)
 {
 	struct ptl_schema *ptl = &schema->ptl;
-	const char *message = keep(schema, resolve(manifest, attribute(tag, "message")));
+	const char *message = keep_text(schema, resolve_string(manifest, attribute(tag, "message")));
 	const struct etl_slice symbol = attribute(tag, "symbol");
 
-	ptl->provider_name = keep(schema, manifest->provider_name);
-	ptl->task_name = keep(schema, attribute(tag, "task"));
-	ptl->opcode_name = keep(schema, without_prefix(attribute(tag, "opcode")));
+	ptl->provider_name = keep_text(schema, manifest->provider_name);
+	ptl->task_name = keep_text(schema, attribute(tag, "task"));
+	ptl->opcode_name = keep_text(schema, without_prefix(attribute(tag, "opcode")));
 	ptl->message = message ? etl_message(schema, message) : NULL;
 	if (!ptl->provider_name || !ptl->task_name || !ptl->opcode_name || !ptl->message)
 		return false;
-	ptl->event_name = *ptl->task_name || !symbol.size ? etl_event_name(schema) : keep(schema, symbol);
+	ptl->event_name = *ptl->task_name || !symbol.size ? etl_event_name(schema) : keep_text(schema, symbol);
 	return ptl->event_name != NULL;
 }
 
@@ -458,7 +460,7 @@ static int read_provider(struct manifest *manifest, const struct etl_tag *tag, s
 	if (!common_guid_parse(text, &manifest->provider))
 		return 0;
 	manifest->provider_name = attribute(tag, "name");
-	status = collect(manifest, xml);
+	status = collect_names(manifest, xml);
 	if (!status)
 		status = write_maps(manifest, xml);
 	if (!status)

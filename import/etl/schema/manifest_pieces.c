@@ -23,7 +23,7 @@ struct etl_piece {
 	struct ptl_bytes *texts; /* by index; owned */
 };
 
-static void forget(struct etl_pieces *pieces, struct etl_piece *piece)
+static void forget_piece(struct etl_pieces *pieces, struct etl_piece *piece)
 {
 	for (size_t i = 0; i < piece->count; i++) {
 		pieces->bytes -= piece->texts[i].size;
@@ -38,7 +38,7 @@ static void forget(struct etl_pieces *pieces, struct etl_piece *piece)
 void etl_pieces_free(struct etl_pieces *pieces)
 {
 	for (size_t i = 0; i < pieces->count; i++)
-		forget(pieces, &pieces->list[i]);
+		forget_piece(pieces, &pieces->list[i]);
 	free(pieces->list);
 	*pieces = (struct etl_pieces){0};
 }
@@ -52,7 +52,7 @@ size_t etl_pieces_incomplete(const struct etl_pieces *pieces)
 	return count;
 }
 
-static struct etl_piece *find(struct etl_pieces *pieces, const struct etl_record *record)
+static struct etl_piece *find_piece(struct etl_pieces *pieces, const struct etl_record *record)
 {
 	for (size_t i = 0; i < pieces->count; i++)
 		if (pieces->list[i].pid == record->pid &&
@@ -65,11 +65,11 @@ static struct etl_piece *find(struct etl_pieces *pieces, const struct etl_record
 }
 
 /* Allocates room for `count` pieces. Returns false beyond the limit, or without memory; *status tells which. */
-static bool begin(struct etl_pieces *pieces, struct etl_piece *piece, uint16_t count, int *status)
+static bool begin_pieces(struct etl_pieces *pieces, struct etl_piece *piece, uint16_t count, int *status)
 {
 	const size_t size = count * sizeof(*piece->texts);
 
-	forget(pieces, piece);
+	forget_piece(pieces, piece);
 	if (size > BYTES_MAX - pieces->bytes)
 		return false;
 	piece->texts = calloc(count, sizeof(*piece->texts));
@@ -98,7 +98,7 @@ static int read_whole(struct etl_pieces *pieces, struct etl_piece *piece, struct
 		status = etl_manifest_read(known, writer, (const char *)whole.data, whole.size);
 	common_bytes_free(&whole);
 	piece->was_whole = true;
-	forget(pieces, piece);
+	forget_piece(pieces, piece);
 	return status;
 }
 
@@ -136,8 +136,8 @@ int etl_pieces_take(struct etl_pieces *pieces, struct etl_known *known, struct p
 		return 0;
 	count = common_load16(data + 4);
 	number = common_load16(data + 6);
-	piece = number < count ? find(pieces, record) : NULL;
-	if (!piece || (count != piece->count && !begin(pieces, piece, count, &status)))
+	piece = number < count ? find_piece(pieces, record) : NULL;
+	if (!piece || (count != piece->count && !begin_pieces(pieces, piece, count, &status)))
 		return status;
 	status = take_text(pieces, piece, number, data + HEADER, record->payload_size - HEADER);
 	return status || piece->have < piece->count ? status : read_whole(pieces, piece, known, writer);

@@ -77,7 +77,7 @@ static const struct word levels[] = {
 	{"win:Informational", 4}, {"win:Verbose", 5},  {NULL, 0},
 };
 
-static const struct word *find(const struct word *words, struct etl_slice text)
+static const struct word *find_word(const struct word *words, struct etl_slice text)
 {
 	for (; words->text; words++)
 		if (text.size == strlen(words->text) && memcmp(text.text, words->text, text.size) == 0)
@@ -87,21 +87,21 @@ static const struct word *find(const struct word *words, struct etl_slice text)
 
 uint16_t etl_manifest_in(struct etl_slice text)
 {
-	const struct word *word = find(ins, text);
+	const struct word *word = find_word(ins, text);
 
 	return word ? word->value : 0;
 }
 
 uint16_t etl_manifest_out(struct etl_slice text)
 {
-	const struct word *word = find(outs, text);
+	const struct word *word = find_word(outs, text);
 
 	return word ? word->value : 0;
 }
 
-static bool number_of(const struct word *words, struct etl_slice text, uint64_t *value)
+static bool word_value_of(const struct word *words, struct etl_slice text, uint64_t *value)
 {
-	const struct word *word = find(words, text);
+	const struct word *word = find_word(words, text);
 
 	*value = word ? word->value : 0;
 	return word != NULL;
@@ -109,10 +109,10 @@ static bool number_of(const struct word *words, struct etl_slice text, uint64_t 
 
 bool etl_manifest_opcode(struct etl_slice text, uint64_t *value)
 {
-	return number_of(opcodes, text, value);
+	return word_value_of(opcodes, text, value);
 }
 
 bool etl_manifest_level(struct etl_slice text, uint64_t *value)
 {
-	return number_of(levels, text, value);
+	return word_value_of(levels, text, value);
 }

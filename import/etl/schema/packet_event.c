@@ -38,7 +38,7 @@ static const struct row {
 	{PKTMON, 170, "FrameDropPayload", APPEARANCE PAYLOAD},
 };
 
-static int fill(struct etl_schema *schema, const struct row *row, const struct ptl_descriptor *descriptor)
+static int fill_packet_schema(struct etl_schema *schema, const struct row *row, const struct ptl_descriptor *descriptor)
 {
 	struct ptl_schema *ptl = &schema->ptl;
 	int status = etl_field_text(schema, row->fields);
@@ -71,7 +71,7 @@ int etl_packet_schema(const struct ptl_descriptor *descriptor, struct etl_schema
 	schema = etl_schema_new();
 	if (!schema)
 		return common_fail_memory("an event with a packet", sizeof(*schema));
-	status = fill(schema, row, descriptor);
+	status = fill_packet_schema(schema, row, descriptor);
 	if (status)
 		etl_schema_free(schema);
 	else

@@ -184,7 +184,7 @@ static uint8_t type_of(const struct etl_field *field, uint8_t type)
 	return type;
 }
 
-static int describe(const struct etl_field *field, struct ptl_field *out)
+static int describe_field(const struct etl_field *field, struct ptl_field *out)
 {
 	const struct described *type = find_type(field->in);
 
@@ -332,7 +332,7 @@ int etl_schema_finish(struct etl_schema *schema)
 	for (size_t i = 0; !status && i < schema->field_count; i++) {
 		const struct etl_field *field = &schema->fields[i];
 
-		status = describe(field, &fields[i]);
+		status = describe_field(field, &fields[i]);
 		schema->refers |= field->count_is == ETL_SIZE_FIELD || field->length_is == ETL_SIZE_FIELD ||
 				  field->in == ETL_IN_FILE_NAME;
 	}

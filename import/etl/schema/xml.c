@@ -14,14 +14,14 @@ static bool is_space(char c)
 }
 
 /* Moves behind the next occurrence of mark, or to the end. */
-static void pass(struct etl_xml *xml, const char *mark)
+static void pass_mark(struct etl_xml *xml, const char *mark)
 {
 	const char *found = memmem(xml->text + xml->at, xml->size - xml->at, mark, strlen(mark));
 
 	xml->at = found ? (size_t)(found - xml->text) + strlen(mark) : xml->size;
 }
 
-static bool begins(const struct etl_xml *xml, const char *mark)
+static bool begins_with_mark(const struct etl_xml *xml, const char *mark)
 {
 	return xml->size - xml->at >= strlen(mark) && memcmp(xml->text + xml->at, mark, strlen(mark)) == 0;
 }
@@ -44,7 +44,7 @@ static size_t find_end(const struct etl_xml *xml)
 	return xml->size;
 }
 
-static void split(const char *start, const char *end, struct etl_tag *tag)
+static void split_tag(const char *start, const char *end, struct etl_tag *tag)
 {
 	const char *at;
 
@@ -64,18 +64,18 @@ bool etl_xml_next(struct etl_xml *xml, struct etl_tag *tag)
 	for (;;) {
 		size_t end;
 
-		pass(xml, "<");
+		pass_mark(xml, "<");
 		if (xml->at >= xml->size)
 			return false;
-		if (begins(xml, "!--")) {
-			pass(xml, "-->");
-		} else if (begins(xml, "![CDATA[")) {
-			pass(xml, "]]>");
-		} else if (begins(xml, "!") || begins(xml, "?")) {
-			pass(xml, ">");
+		if (begins_with_mark(xml, "!--")) {
+			pass_mark(xml, "-->");
+		} else if (begins_with_mark(xml, "![CDATA[")) {
+			pass_mark(xml, "]]>");
+		} else if (begins_with_mark(xml, "!") || begins_with_mark(xml, "?")) {
+			pass_mark(xml, ">");
 		} else {
 			end = find_end(xml);
-			split(xml->text + xml->at, xml->text + end, tag);
+			split_tag(xml->text + xml->at, xml->text + end, tag);
 			xml->at = end;
 			return true;
 		}

@@ -107,10 +107,10 @@ static void nodes_are_in_the_order_in_which_calls_were_met(void **state)
 	const uint32_t order[] = {0, a, b, c};
 
 	(void)state;
-	flow_step_count(&tree.met, first);
+	flow_step_count(&tree.used, first);
 	dump_summary_tree_meet(&tree, b)->instructions += 7;
-	flow_step_count(&tree.met, second);
-	flow_step_count(&tree.met, first);
+	flow_step_count(&tree.used, second);
+	flow_step_count(&tree.used, first);
 	dump_summary_tree_close(&tree);
 	assert_int_equal(tree.node_count, 4);
 	for (uint32_t i = 0; i < 4; i++) {
@@ -130,15 +130,15 @@ static void nothing_is_left_for_the_next_piece(void **state)
 	const uint32_t a = call(0, 1), b = call(a, 2), number = effect(a, b);
 
 	(void)state;
-	flow_step_count(&tree.met, number);
+	flow_step_count(&tree.used, number);
 	dump_summary_tree_close(&tree);
 	/* and for a piece that is never closed */
 	assert_int_equal(dump_summary_tree_begin(&tree), 0);
-	flow_step_count(&tree.met, number);
+	flow_step_count(&tree.used, number);
 	dump_summary_tree_meet(&tree, a)->instructions = 99;
 	assert_int_equal(dump_summary_tree_begin(&tree), 0);
-	assert_int_equal(tree.met.counts[number], 0);
-	flow_step_count(&tree.met, number);
+	assert_int_equal(tree.used.counts[number], 0);
+	flow_step_count(&tree.used, number);
 	dump_summary_tree_close(&tree);
 	assert_int_equal(tree.node_count, 3);
 	assert_int_equal(tree.calls[a].instructions, 10);

@@ -281,7 +281,7 @@ static void states_ask_for_paths(void **state)
 					   .address = 0x1005,
 					   .function = 1,
 					   .flags = DUMP_TRANSFER_START};
-	struct dump_tracker tracker = {.home = 1, .leaving = {.valid = true}};
+	struct dump_tracker tracker = {.home_number = 1, .leaving = {.valid = true}};
 	const struct flow_step passed = {0};
 
 	(void)state;

@@ -78,12 +78,13 @@ static int consume(void *context, void *partial, const struct flow_segment *segm
 	return 0;
 }
 
-static int step(void *partial, const struct flow_step *step, uint32_t *home)
+static int step(void *partial, const struct flow_step *step, uint32_t *home_number)
 {
 	struct way *way = partial;
 
 	way->steps++;
-	assert_int_equal(dump_transfers_step(&way->transfers, &way->tracker, way->cache, way->segment, step, home), 0);
+	assert_int_equal(
+		dump_transfers_step(&way->transfers, &way->tracker, way->cache, way->segment, step, home_number), 0);
 	return 0;
 }
 
@@ -117,7 +118,7 @@ static int emit(void *context, const struct flow_segment *segment, void *partial
 	(void)segment;
 	(void)partial;
 	(void)horizon;
-	assert_int_equal(way->tracker.home, 0);
+	assert_int_equal(way->tracker.home_number, 0);
 	way->segments++;
 	way->instructions += way->tracker.instructions * way->segments + way->tracker.time;
 	return 0;

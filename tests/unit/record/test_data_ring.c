@@ -148,7 +148,7 @@ static void test_room_is_given_back_by_hand(void **state)
 	const uint64_t begin = fixture->ring.page->data_tail;
 	const struct perf_event_header *first, *record;
 
-	fixture->ring.by_hand = true;
+	fixture->ring.manual_release = true;
 	for (unsigned i = 0; i < 4; i++)
 		put(fixture, 1, 1000, (uint8_t)(10 + i));
 	for (unsigned i = 0; i < 4; i++) {

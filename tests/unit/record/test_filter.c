@@ -69,7 +69,7 @@ static bool wants(struct record_filter *filter, const struct ptl_schema *explain
 		.payload_size = size,
 	};
 	const struct record_filtered_event filtered = {
-		.asked = {&event, explained, program, &runs},
+		.asked_event = {&event, explained, program, &runs},
 		.provider = provider,
 	};
 	bool wanted;
@@ -234,7 +234,7 @@ static void names_of_values(void **state)
 	assert_int_equal(record_schemas_add_map(&known, &(struct ptl_map){.provider = {{1}}, .name = "States"}), 0);
 	for (size_t i = 0; i < sizeof(named_cases) / sizeof(named_cases[0]); i++) {
 		const struct record_filtered_event filtered = {
-			.asked = {&event, &named, program, &runs, &known},
+			.asked_event = {&event, &named, program, &runs, &known},
 		};
 		struct record_filter filter = {0};
 		bool wanted;

@@ -376,17 +376,17 @@ static void losses_are_reported_once(void **state)
 
 	(void)state;
 	assert_int_equal(record_perf_losses_take(&losses, 0), 0);
-	losses.said = 5;
+	losses.recorded = 5;
 	assert_int_equal(record_perf_losses_take(&losses, 0), 5);
 	assert_int_equal(record_perf_losses_take(&losses, 5), 0);
 	/* losses without a record so far */
 	assert_int_equal(record_perf_losses_take(&losses, 8), 3);
-	losses.said = 8;
+	losses.recorded = 8;
 	assert_int_equal(record_perf_losses_take(&losses, 0), 0);
 	/* One of the events is closed. */
 	losses.counted = 6;
 	assert_int_equal(record_perf_losses_take(&losses, 3), 1);
-	losses.said = 20;
+	losses.recorded = 20;
 	assert_int_equal(record_perf_losses_take(&losses, 0), 11);
 }
 
