@@ -14,7 +14,22 @@
 #define FILE_MAX_SIZE ((uint64_t)256 << 20) /* same limit as when ptl-dump reads such files */
 #define FOLDER "/tmp/"                      /* folder of perf maps, by perf's convention */
 
-int elf_jit_attach(const struct elf_image_sink *sink, int fd, uint32_t pid, const char *name)
+static int attach_times(const struct elf_image_sink *sink, const struct ptl_attachment *file,
+			const struct ptl_bytes *times)
+{
+	struct ptl_attachment attachment = {
+		.kind = PTL_ATTACHMENT_JIT_TIMES, .pid = file->pid, .name = file->name, .id_size = PTL_HASH_SIZE};
+	int status;
+
+	if (!times || !times->size)
+		return 0;
+	memcpy(attachment.id, file->hash, PTL_HASH_SIZE);
+	status = sink->blob(sink->context, PTL_BLOB_FILE, times->data, times->size, attachment.hash);
+	return status ? status : sink->attachment(sink->context, &attachment);
+}
+
+int elf_jit_attach(const struct elf_image_sink *sink, int fd, uint32_t pid, const char *name,
+		   const struct ptl_bytes *times)
 {
 	struct ptl_attachment attachment = {.kind = PTL_ATTACHMENT_JIT, .pid = pid, .name = name};
 	struct stat info;
@@ -32,27 +47,28 @@ int elf_jit_attach(const struct elf_image_sink *sink, int fd, uint32_t pid, cons
 		status = sink->blob(sink->context, PTL_BLOB_FILE, bytes, size, attachment.hash);
 		if (!status)
 			status = sink->attachment(sink->context, &attachment);
+		if (!status)
+			status = attach_times(sink, &attachment, times);
 	}
 	free(bytes);
 	return status;
 }
 
-int elf_jit_attach_map(const struct elf_image_sink *sink, int folder, uint32_t own_pid, uint32_t user, uint32_t pid)
+int elf_jit_open_map(int folder, uint32_t own_pid, uint32_t user, char *name)
 {
-	char path[64];
-	const char *name = path + strlen(FOLDER);
+	char path[sizeof(FOLDER) + ELF_JIT_NAME_SIZE];
 	struct stat info;
-	int fd, status = 0;
+	int fd;
 
-	snprintf(path, sizeof(path), FOLDER "perf-%u.map", own_pid);
+	snprintf(name, ELF_JIT_NAME_SIZE, "perf-%u.map", own_pid);
+	snprintf(path, sizeof(path), FOLDER "%s", name);
 	fd = openat(folder, folder == AT_FDCWD ? path : name,
 		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	if (fstat(fd, &info) == 0 && info.st_uid == user)
-		status = elf_jit_attach(sink, fd, pid, name);
-	close(fd);
-	return status;
+	if (fd >= 0 && (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode) || info.st_uid != user)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
 }
 
 bool elf_is_jitdump_name(const char *path, size_t size)

@@ -19,8 +19,8 @@ static struct elf_jit_set given;
 void elf_jit_set_free(struct elf_jit_set *set)
 {
 	for (size_t i = 0; i < set->count; i++) {
-		elf_symbol_list_free(&set->list[i]->symbols);
-		free(set->list[i]->lines.list);
+		elf_made_list_free(&set->list[i]->made);
+		free(set->list[i]->files);
 		free(set->list[i]);
 	}
 	free(set->list);
@@ -45,9 +45,9 @@ const struct elf_jit_names *elf_jit_set_find(const struct elf_jit_set *set, uint
 	return of_any;
 }
 
-const struct elf_jit_names *elf_jit_names_of(uint32_t pid)
+const struct elf_jit_set *elf_jit_names_given(void)
 {
-	return elf_jit_set_find(&given, pid);
+	return &given;
 }
 
 /* Returns the process's names, possibly new and empty; NULL without memory. */
@@ -65,7 +65,7 @@ static struct elf_jit_names *need(struct elf_jit_set *set, uint32_t pid, bool an
 		return NULL;
 	names->pid = pid;
 	names->any = any;
-	names->symbols.limit = NAMES_MAX;
+	names->made.symbols.limit = NAMES_MAX;
 	set->list[set->count++] = names;
 	return names;
 }
@@ -74,11 +74,15 @@ static int add_names(struct elf_jit_set *set, const char *name, const struct elf
 		     bool any)
 {
 	struct elf_jit_names *names = need(set, pid, any);
+	const bool jitdump = elf_is_jitdump(source);
 
 	if (!names)
 		return common_fail_memory("names", sizeof(*names));
-	return elf_is_jitdump(source) ? elf_symbols_jitdump(name, source, &names->symbols, &names->lines, NULL)
-				      : elf_symbols_perf_map(name, source, &names->symbols);
+	if (COMMON_VECTOR_RESERVE(names->files, names->file_capacity, names->file_count + 1, "files of compilers"))
+		return PTL_NO_MEMORY;
+	names->files[names->file_count++] = (struct elf_jit_file){names->made.symbols.count, jitdump};
+	return jitdump ? elf_jitdump_read(name, source, &names->made, NULL)
+		       : elf_perf_map_read(name, source, &names->made);
 }
 
 int elf_jit_set_add(struct elf_jit_set *set, const char *name, const struct elf_symbol_source *source, uint32_t pid)
@@ -113,14 +117,14 @@ static bool pid_of_name(const char *path, uint32_t *pid)
 static int read_names(const char *path, const struct elf_symbol_source *source, bool has_pid, uint32_t pid)
 {
 	const bool dump = elf_is_jitdump(source);
-	struct elf_symbol_list none = {.size = 1, .base = UINT64_MAX};
+	struct elf_made_list none = {.symbols = {.size = 1, .base = UINT64_MAX}};
 	uint32_t own = 0;
 	int status;
 
 	/* A first pass only finds the process; its list wants no symbols. */
 	if (dump && !has_pid) {
-		status = elf_symbols_jitdump(path, source, &none, NULL, &own);
-		elf_symbol_list_free(&none);
+		status = elf_jitdump_read(path, source, &none, &own);
+		elf_made_list_free(&none);
 		if (status == PTL_NO_MEMORY || !own)
 			return status ? status : common_fail(PTL_CORRUPT, "%s: it names no process", path);
 		pid = own;

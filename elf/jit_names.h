@@ -7,12 +7,19 @@
 
 #include "elf/jitdump.h"
 
+/* A file of a process. */
+struct elf_jit_file {
+	size_t first; /* index of the file's first symbol */
+	bool jitdump; /* places of symbols are times; else bytes of a perf map */
+};
+
 /* Names from one file, or from several files of one process. */
 struct elf_jit_names {
 	uint32_t pid;
 	bool any; /* applies to any process, as the process is unknown */
-	struct elf_symbol_list symbols;
-	struct elf_line_list lines;
+	struct elf_made_list made;
+	struct elf_jit_file *files;
+	size_t file_count, file_capacity;
 };
 
 /* Names of several processes. A zero-initialised set is empty. */
@@ -37,8 +44,8 @@ void elf_jit_set_free(struct elf_jit_set *set);
  * added. PTL_NO_MEMORY, also if a process's names exceed 256 MiB. Not thread-safe.
  */
 int elf_jit_names_add(const char *argument);
-/* Returns the user's names for a process, or NULL. They live until elf_jit_names_free. */
-const struct elf_jit_names *elf_jit_names_of(uint32_t pid);
+/* Returns the names from all files of the user. They live until elf_jit_names_free. */
+const struct elf_jit_set *elf_jit_names_given(void);
 void elf_jit_names_free(void);
 
 #endif

@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "common/file.h"
 #include "common/hash_map.h"
+#include "common/partition.h"
 #include "common/vector.h"
 
 #define MAGIC 0x4a695444u
@@ -28,15 +29,15 @@ enum { JIT_CODE_LOAD, JIT_CODE_MOVE, JIT_CODE_DEBUG_INFO };
 struct reader {
 	const char *name;
 	const struct elf_symbol_source *source;
-	struct elf_symbol_list *symbols;
-	struct elf_line_list *lines;   /* NULL: not wanted */
+	struct elf_made_list *made;
 	struct common_hash_map loaded; /* index of code -> index of symbol */
-	size_t first;                  /* index of this file's first symbol */
 	size_t pending;                /* index of the first line whose code has not been loaded yet */
 	uint64_t pending_address;
+	uint64_t moved_lines; /* bytes of copied lines, of moved functions */
 	uint64_t size;
 	/* The current record: */
 	uint64_t offset;
+	uint64_t time;
 	uint32_t record_size;
 };
 
@@ -84,29 +85,28 @@ static int add_symbol(struct reader *reader, uint64_t index, struct ptl_symbol *
 	symbol->type = 'T';
 	if (!symbol->size || symbol->size - 1 > UINT64_MAX - symbol->address)
 		return failure(reader, PTL_CORRUPT, "code without an end");
-	if (!elf_symbol_list_wants(reader->symbols, symbol->address))
+	if (!elf_symbol_list_wants(&reader->made->symbols, symbol->address))
 		return 0;
-	status = elf_symbol_list_add(reader->symbols, symbol);
-	return status ? status : common_hash_map_put(&reader->loaded, index, reader->symbols->count - 1);
+	status = elf_made_list_add(reader->made, symbol, reader->time);
+	return status ? status : common_hash_map_put(&reader->loaded, index, reader->made->symbols.count - 1);
 }
 
 /* Assigns the pending lines to this code. Drops lines of another address. */
 static int end_lines(struct reader *reader, const struct ptl_symbol *symbol)
 {
-	struct elf_line_list *lines = reader->lines;
+	const struct elf_symbol_list *symbols = &reader->made->symbols;
+	struct elf_line_list *lines = &reader->made->lines;
 	const uint64_t end = symbol->address + symbol->size;
 	size_t count = reader->pending;
 
-	if (!lines)
-		return 0;
-	if (reader->pending_address != symbol->address || !reader->symbols->count ||
-	    reader->symbols->list[reader->symbols->count - 1].address != symbol->address)
+	if (reader->pending_address != symbol->address || !symbols->count ||
+	    symbols->list[symbols->count - 1].address != symbol->address)
 		lines->count = reader->pending;
 	for (size_t i = reader->pending; i < lines->count; i++) {
 		if (lines->list[i].address - symbol->address >= symbol->size)
 			continue;
 		lines->list[count] = lines->list[i];
-		lines->list[count++].symbol = (uint32_t)(reader->symbols->count - 1 - reader->first);
+		lines->list[count++].symbol = (uint32_t)(symbols->count - 1);
 	}
 	lines->count = count;
 	if (count > reader->pending) {
@@ -141,28 +141,58 @@ static int read_load(struct reader *reader)
 	if (!status) {
 		symbol.address = common_load64(fields + 16);
 		symbol.size = common_load64(fields + 24);
-		symbol.name = elf_symbol_list_name(reader->symbols, name, size, "");
+		symbol.name = elf_symbol_list_name(&reader->made->symbols, name, size, "");
 		status = symbol.name ? add_symbol(reader, common_load64(fields + 32), &symbol) : PTL_NO_MEMORY;
 	}
 	free(name);
 	return status ? status : end_lines(reader, &symbol);
 }
 
-/* Moved code keeps its name, but loses its lines. */
+/* Copies the lines of a symbol to the newest symbol. The file's size bounds the number of copies. */
+static int move_lines(struct reader *reader, size_t from)
+{
+	const struct elf_symbol_list *symbols = &reader->made->symbols;
+	struct elf_line_list *lines = &reader->made->lines;
+	const struct ptl_symbol *old = &symbols->list[from], *moved = &symbols->list[symbols->count - 1];
+	size_t at;
+
+	lines->count = reader->pending;
+	at = COMMON_PARTITION(lines->count, i, lines->list[i].symbol < from);
+	for (; at < reader->pending && lines->list[at].symbol == from; at++) {
+		struct elf_line line = lines->list[at];
+
+		if (line.address - old->address > moved->size || reader->moved_lines >= reader->size)
+			continue;
+		reader->moved_lines += DEBUG_ENTRY_SIZE;
+		line.address += moved->address - old->address;
+		line.symbol = (uint32_t)(symbols->count - 1);
+		if (COMMON_VECTOR_RESERVE(lines->list, lines->capacity, lines->count + 1, "lines"))
+			return PTL_NO_MEMORY;
+		lines->list[lines->count++] = line;
+	}
+	reader->pending = lines->count;
+	return 0;
+}
+
+/* Moved code keeps its name and lines. */
 static int read_move(struct reader *reader)
 {
+	const size_t count = reader->made->symbols.count;
 	uint8_t fields[MOVE_SIZE];
 	struct ptl_symbol symbol;
 	const uint64_t *known;
+	size_t from;
 	int status = read_at(reader, reader->offset + RECORD_SIZE, fields, sizeof(fields));
 
 	known = status ? NULL : common_hash_map_get(&reader->loaded, common_load64(fields + 40));
 	if (!known)
 		return status;
-	symbol = reader->symbols->list[*known];
+	from = *known;
+	symbol = reader->made->symbols.list[from];
 	symbol.address = common_load64(fields + 24);
 	symbol.size = common_load64(fields + 32);
-	return add_symbol(reader, common_load64(fields + 40), &symbol);
+	status = add_symbol(reader, common_load64(fields + 40), &symbol);
+	return status || reader->made->symbols.count == count ? status : move_lines(reader, from);
 }
 
 /* ---- lines --------------------------------------------------------------------------------------- */
@@ -173,7 +203,7 @@ static int read_move(struct reader *reader)
  */
 static int add_lines(struct reader *reader, const uint8_t *entries, size_t size, uint64_t count)
 {
-	struct elf_line_list *lines = reader->lines;
+	struct elf_line_list *lines = &reader->made->lines;
 	const char *file = NULL;
 	size_t at = 0;
 
@@ -190,7 +220,7 @@ static int add_lines(struct reader *reader, const uint8_t *entries, size_t size,
 			return failure(reader, PTL_CORRUPT, "the name of a source file has no end");
 		at += DEBUG_ENTRY_SIZE + length + 1;
 		if (strcmp(name, "\xff") != 0 && (!file || strcmp(name, file) != 0))
-			file = elf_symbol_list_name(reader->symbols, name, length, "");
+			file = elf_symbol_list_name(&reader->made->symbols, name, length, "");
 		if (!file && strcmp(name, "\xff") != 0)
 			return PTL_NO_MEMORY;
 		if (!file || !*file || !common_load32(entry + 8))
@@ -209,9 +239,9 @@ static int read_debug(struct reader *reader)
 	uint8_t *body;
 	int status;
 
-	if (!reader->lines || size > DEBUG_MAX)
+	if (size > DEBUG_MAX)
 		return 0;
-	reader->lines->count = reader->pending;
+	reader->made->lines.count = reader->pending;
 	body = malloc(size + 1);
 	if (!body)
 		return common_fail_memory("lines", size);
@@ -267,6 +297,7 @@ static int read_record(struct reader *reader)
 		return status;
 	id = common_load32(header);
 	reader->record_size = common_load32(header + 4);
+	reader->time = common_load64(header + 8);
 	if (reader->record_size < RECORD_SIZE)
 		return failure(reader, PTL_CORRUPT, "a record that is smaller than its header");
 	if (reader->record_size > reader->size - reader->offset)
@@ -280,44 +311,36 @@ static int read_record(struct reader *reader)
 	return status;
 }
 
-/* Removes the lines of overwritten code. */
-static void drop_lines(struct reader *reader, const bool *kept)
+int elf_jitdump_read(const char *name, const struct elf_symbol_source *source, struct elf_made_list *made,
+		     uint32_t *pid)
 {
-	struct elf_line_list *lines = reader->lines;
-	size_t count = 0;
-
-	for (size_t i = 0; i < reader->pending; i++)
-		if (kept[lines->list[i].symbol])
-			lines->list[count++] = lines->list[i];
-	lines->count = count;
-}
-
-int elf_symbols_jitdump(const char *name, const struct elf_symbol_source *source, struct elf_symbol_list *symbols,
-			struct elf_line_list *lines, uint32_t *pid)
-{
-	/* Collects the lines separately, so that lines from earlier files stay unchanged. */
-	struct elf_line_list own = {0};
-	struct reader reader = {.name = name,
-				.source = source,
-				.symbols = symbols,
-				.lines = lines ? &own : NULL,
-				.first = symbols->count,
-				.size = size_of(source)};
-	bool *kept = NULL;
-	int status = read_header(&reader, pid), latest;
+	struct reader reader = {
+		.name = name, .source = source, .made = made, .pending = made->lines.count, .size = size_of(source)};
+	int status = read_header(&reader, pid);
 
 	while (!status && reader.offset < reader.size)
 		status = read_record(&reader);
-	latest = status == PTL_NO_MEMORY ? status : elf_symbols_latest(symbols, reader.first, &kept);
-	if (!latest && lines && reader.pending) {
-		drop_lines(&reader, kept);
-		if (COMMON_VECTOR_RESERVE(lines->list, lines->capacity, lines->count + own.count, "lines"))
-			latest = PTL_NO_MEMORY;
-		for (size_t i = 0; !latest && i < own.count; i++)
-			lines->list[lines->count++] = own.list[i];
-	}
-	free(kept);
-	free(own.list);
+	made->lines.count = reader.pending;
 	common_hash_map_free(&reader.loaded);
-	return latest ? latest : status;
+	return status;
+}
+
+/* ---- the list ------------------------------------------------------------------------------------ */
+
+int elf_made_list_add(struct elf_made_list *made, const struct ptl_symbol *symbol, uint64_t place)
+{
+	const size_t count = made->symbols.count;
+
+	if (COMMON_VECTOR_RESERVE(made->places, made->place_capacity, count + 1, "places of functions"))
+		return PTL_NO_MEMORY;
+	made->places[count] = (struct elf_made_place){.at = place};
+	return elf_symbol_list_add(&made->symbols, symbol);
+}
+
+void elf_made_list_free(struct elf_made_list *made)
+{
+	elf_symbol_list_free(&made->symbols);
+	free(made->places);
+	free(made->lines.list);
+	*made = (struct elf_made_list){0};
 }

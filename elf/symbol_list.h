@@ -16,7 +16,6 @@ struct elf_symbol_list {
 	size_t capacity;
 	struct elf_symbol_names *names; /* blocks of names */
 	size_t bytes;                   /* bytes of symbols and names */
-	size_t replaced;                /* number of symbols dropped because later symbols overwrote their addresses */
 	uint64_t cut;                   /* number of names shortened or dropped */
 	/* Set before adding symbols: */
 	size_t limit;  /* limit for `bytes`; 0: none */

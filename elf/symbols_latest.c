@@ -51,7 +51,7 @@ static void sweep(const struct span *spans, size_t count, struct span *active, b
 	}
 }
 
-int elf_symbols_latest(struct elf_symbol_list *symbols, size_t first, bool **result)
+int elf_symbols_latest(struct elf_symbol_list *symbols, size_t first)
 {
 	const size_t count = symbols->count - first;
 	struct span *spans = calloc(2 * count + 1, sizeof(*spans));
@@ -75,11 +75,7 @@ int elf_symbols_latest(struct elf_symbol_list *symbols, size_t first, bool **res
 	for (size_t i = 0; i < count; i++)
 		if (kept[i])
 			symbols->list[stay++] = symbols->list[first + i];
-	symbols->replaced += symbols->count - stay;
 	symbols->count = stay;
-	if (result)
-		*result = kept;
-	else
-		free(kept);
+	free(kept);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 #include "elf/jitdump.h"
 
 #define SHOWN_MAX 32
@@ -17,7 +18,7 @@
 struct reader {
 	const char *name;
 	const struct elf_symbol_source *source;
-	struct elf_symbol_list *symbols;
+	struct elf_made_list *made;
 	/* Buffered input, including the data behind the current line: */
 	char *buffer;
 	size_t start, end;
@@ -28,6 +29,7 @@ struct reader {
 	size_t size;
 	size_t at;
 	unsigned line;
+	uint64_t position; /* bytes of the file up to the end of the line */
 };
 
 /* A symbol whose name points into the line. */
@@ -117,14 +119,15 @@ static int take_name(struct reader *reader, struct found *found)
 	return 0;
 }
 
-static int add_symbol(struct elf_symbol_list *symbols, const struct found *found)
+static int add(struct reader *reader, const struct found *found)
 {
+	struct elf_symbol_list *symbols = &reader->made->symbols;
 	struct ptl_symbol symbol = found->symbol;
 
 	if (!symbol.name || !symbol.type || !elf_symbol_list_wants(symbols, symbol.address))
 		return 0;
 	symbol.name = elf_symbol_list_name(symbols, symbol.name, found->name_size, "");
-	return symbol.name ? elf_symbol_list_add(symbols, &symbol) : PTL_NO_MEMORY;
+	return symbol.name ? elf_made_list_add(reader->made, &symbol, reader->position) : PTL_NO_MEMORY;
 }
 
 /* ---- lines ------------------------------------------------------------------------------- */
@@ -219,14 +222,15 @@ static int next_line(struct reader *reader, bool *there)
 	reader->at = 0;
 	reader->size = end ? (size_t)(end - reader->text) : reader->end - reader->start;
 	reader->start += reader->size + (end != NULL);
+	reader->position += reader->size + (end != NULL);
 	*there = end || reader->size;
 	return status;
 }
 
-static int read_symbols(const char *name, const struct elf_symbol_source *source,
-			int (*read)(struct reader *, struct found *), struct elf_symbol_list *symbols)
+static int read_all(const char *name, const struct elf_symbol_source *source,
+		    int (*read)(struct reader *, struct found *), struct elf_made_list *made)
 {
-	struct reader reader = {.name = name, .source = source, .symbols = symbols, .line = 1};
+	struct reader reader = {.name = name, .source = source, .made = made, .line = 1};
 	bool there = true;
 	int status = 0;
 
@@ -242,26 +246,55 @@ static int read_symbols(const char *name, const struct elf_symbol_source *source
 			continue;
 		status = read(&reader, &found);
 		if (!status)
-			status = add_symbol(symbols, &found);
+			status = add(&reader, &found);
 	}
 	free(reader.buffer);
 	return status;
 }
 
+int elf_perf_map_read(const char *name, const struct elf_symbol_source *source, struct elf_made_list *made)
+{
+	return read_all(name, source, read_perf_map, made);
+}
+
+/* Appends functions to the list. */
+static int read_into(const char *name, const struct elf_symbol_source *source, struct elf_symbol_list *symbols,
+		     int (*read)(const char *name, const struct elf_symbol_source *source, struct elf_made_list *made))
+{
+	struct elf_made_list made = {.symbols = *symbols};
+	int status;
+
+	if (COMMON_VECTOR_RESERVE(made.places, made.place_capacity, symbols->count, "places of functions"))
+		return PTL_NO_MEMORY;
+	status = read(name, source, &made);
+	*symbols = made.symbols;
+	made.symbols = (struct elf_symbol_list){0};
+	elf_made_list_free(&made);
+	return status;
+}
+
+static int read_nm_file(const char *name, const struct elf_symbol_source *source, struct elf_made_list *made)
+{
+	return read_all(name, source, read_nm, made);
+}
+
+static int read_compiler_file(const char *name, const struct elf_symbol_source *source, struct elf_made_list *made)
+{
+	return elf_is_jitdump(source) ? elf_jitdump_read(name, source, made, NULL)
+				      : elf_perf_map_read(name, source, made);
+}
+
 int elf_symbols_nm(const char *name, const struct elf_symbol_source *source, struct elf_symbol_list *symbols)
 {
-	return read_symbols(name, source, read_nm, symbols);
+	return read_into(name, source, symbols, read_nm_file);
 }
 
 int elf_symbols_perf_map(const char *name, const struct elf_symbol_source *source, struct elf_symbol_list *symbols)
 {
 	const size_t first = symbols->count;
-	int status, latest;
-
-	if (elf_is_jitdump(source))
-		return elf_symbols_jitdump(name, source, symbols, NULL, NULL);
-	status = read_symbols(name, source, read_perf_map, symbols);
+	const int status = read_into(name, source, symbols, read_compiler_file);
 	/* Later code may reuse the memory of discarded code. */
-	latest = status == PTL_NO_MEMORY ? status : elf_symbols_latest(symbols, first, NULL);
+	const int latest = status == PTL_NO_MEMORY ? status : elf_symbols_latest(symbols, first);
+
 	return latest ? latest : status;
 }

@@ -36,8 +36,8 @@ int elf_symbols_perf_map(const char *name, const struct elf_symbol_source *sourc
 
 /*
  * Drops symbols whose memory was reused by later symbols. The symbols from `first` on must be in the order of code
- * generation. *kept: for each symbol, whether it was kept (may be NULL; the caller frees the array). PTL_NO_MEMORY.
+ * generation. Fails with PTL_NO_MEMORY.
  */
-int elf_symbols_latest(struct elf_symbol_list *symbols, size_t first, bool **kept);
+int elf_symbols_latest(struct elf_symbol_list *symbols, size_t first);
 
 #endif

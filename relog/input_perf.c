@@ -2,10 +2,24 @@
 /* perf.data files as inputs. Reports data that could not be read. */
 #include "relog/input_perf.h"
 
+#include "common/bytes.h"
 #include "common/program/message.h"
+#include "common/text/text.h"
 #include "elf/debuginfod.h"
 #include "import/perf/file.h"
 #include "import/perf/input.h"
+
+/* Reports, as a note, the data about perf's own work. */
+static void report_left_out(const char *name, const struct perf_left_out *left_out)
+{
+	struct ptl_bytes text = {0};
+
+	perf_left_out_text(left_out, &text);
+	if (text.size && !text.failed)
+		common_message_note("%s: not in the trace, as only perf's own work is described: %s", name,
+				    common_text_string(&text));
+	common_bytes_free(&text);
+}
 
 static void report_perf_outcome(const char *name, const struct perf_outcome *outcome)
 {
@@ -15,6 +29,7 @@ static void report_perf_outcome(const char *name, const struct perf_outcome *out
 	if (outcome->lost_events)
 		common_message_warning("%s: perf lost %llu events; the losses are in the trace", name,
 				       (unsigned long long)outcome->lost_events);
+	report_left_out(name, &outcome->left_out);
 	if (outcome->unknown_records)
 		common_message_warning("%s: %llu records of an unknown kind are not in the trace", name,
 				       (unsigned long long)outcome->unknown_records);

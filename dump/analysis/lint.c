@@ -243,8 +243,8 @@ static int measure_losses(struct measuring *measuring)
 	for (size_t i = 0; !status && i < ptl_loss_count(trace); i++) {
 		const struct ptl_loss *loss = ptl_loss_at(trace, i);
 
-		/* Data removed on purpose is no loss. */
-		if (loss->kind == PTL_LOSS_CUT)
+		/* Data removed on purpose is no loss, and neither are records about perf's own work. */
+		if (loss->kind == PTL_LOSS_CUT || loss->kind == PTL_LOSS_LEFT_OUT)
 			continue;
 		if (++value->number > DUMP_LINT_SHOWN)
 			continue;

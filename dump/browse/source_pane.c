@@ -12,18 +12,14 @@ static bool find_place(const struct dump_browser *browser, const struct dump_fun
 		       uint64_t *address)
 {
 	const struct flow_timeline *timeline = browser->calls_session.timeline;
-	const size_t count = flow_timeline_image_count(timeline);
+	const struct ptl_image_event *data;
 
-	for (size_t i = 0; *function->path && i < count; i++) {
-		const struct ptl_image_event *data = &flow_timeline_image(timeline, i)->data;
-
-		if (strcmp(data->file_name, function->path) != 0)
-			continue;
-		*image = (uint32_t)i;
-		*address = function->address - data->default_base + data->base;
-		return true;
-	}
-	return false;
+	*image = function->place;
+	if (*image == FLOW_NONE)
+		return false;
+	data = &flow_timeline_image(timeline, *image)->data;
+	*address = function->address - data->default_base + data->base;
+	return true;
 }
 
 /* Appends a line with tabs expanded, safe for a terminal. */

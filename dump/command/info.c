@@ -340,6 +340,7 @@ static int put_attachments(struct page *page)
 		[PTL_ATTACHMENT_SYMBOLS] = "symbols, by build id",
 		[PTL_ATTACHMENT_DEBUG] = "debug information, by build id",
 		[PTL_ATTACHMENT_PT_FILTER] = "address filter of Intel PT",
+		[PTL_ATTACHMENT_JIT_TIMES] = "times of names of generated code",
 	};
 	struct dump_table table = {.columns = columns, .column_count = 4};
 	const size_t count = ptl_attachment_count(page->trace);
@@ -392,7 +393,8 @@ static int put_losses(struct page *page)
 			lost += ptl_loss_at(page->trace, i + 1)->count;
 			bytes += ptl_loss_at(page->trace, i + 1)->bytes;
 		}
-		dump_cell(&table, DUMP_STYLE_RED, dump_loss_name(loss->kind));
+		dump_cell(&table, loss->kind == PTL_LOSS_LEFT_OUT ? DUMP_STYLE_PLAIN : DUMP_STYLE_RED,
+			  dump_loss_name(loss->kind));
 		common_text_count(&table.text, places);
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
 		common_text_count(&table.text, lost);

@@ -327,17 +327,6 @@ static int show_stream(struct packets *packets, const struct ptl_stream *stream)
 	return 0;
 }
 
-/* Resolves --process; packets need no timeline otherwise. */
-static int find_processes(const struct dump_session *session)
-{
-	struct flow_timeline *timeline;
-	const int status = dump_session_timeline(session, &timeline);
-
-	if (status == 0)
-		flow_timeline_free(timeline);
-	return status;
-}
-
 static int packets_run(struct dump_session *session)
 {
 	struct packets packets = {
@@ -345,7 +334,7 @@ static int packets_run(struct dump_session *session)
 		.options = (const struct packets_options *)session->options,
 	};
 	bool any = false;
-	int status = session->options->filter.processes.count ? find_processes(session) : 0;
+	int status = dump_session_check(session);
 
 	for (size_t i = 0; status >= 0 && i < ptl_stream_count(session->trace); i++) {
 		const struct ptl_stream *stream = ptl_stream_at(session->trace, i);

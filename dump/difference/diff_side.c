@@ -122,10 +122,7 @@ static int check_image_names(const struct dump_diff *diff)
 	int status = 0;
 
 	for (size_t i = 0; i < diff->count; i++) {
-		bool *wanted;
-
-		status = dump_session_images(&diff->runs[i].session, diff->runs[i].timeline, &wanted);
-		free(wanted);
+		status = dump_session_check_images(&diff->runs[i].session, diff->runs[i].timeline);
 		if (status != PTL_MISUSE)
 			break;
 	}
@@ -152,6 +149,7 @@ static int open_run(struct dump_diff *diff, const struct dump_session *session, 
 	int status = 0;
 
 	*run = (struct dump_diff_run){.session = *session, .second = second, .opened = path != NULL};
+	run->session.several = true;
 	if (path) {
 		run->session.path = path;
 		run->session.trace = NULL;

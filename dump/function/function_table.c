@@ -51,6 +51,7 @@ static int number_files(struct dump_function_table *table)
 		common_write_bytes(&key, image->data.file_name, strlen(image->data.file_name));
 		/* Memory without a file differs from process to process. */
 		common_write_le(&key, nameless ? image->process : FLOW_NONE, 4);
+		common_write_le(&key, image->layer, 4);
 		if (key.failed) {
 			status = common_fail_memory("images", key.size);
 			break;
@@ -227,6 +228,7 @@ static int add_function(struct dump_function_table *table, const struct key *key
 		.name = own,
 		.path = path,
 		.image = image == FLOW_NONE ? "[no image]" : common_base_name(path),
+		.place = image,
 		.address = flags & DUMP_FUNCTION_UNKNOWN ? 0 : key->address,
 		.flags = flags,
 	};
@@ -307,7 +309,8 @@ int dump_functions_unknown(struct dump_function_table *table, uint32_t image, ui
 				  function);
 }
 
-static const struct dump_function no_function = {.name = "[unknown]", .path = "", .image = "[no image]"};
+static const struct dump_function no_function = {
+	.name = "[unknown]", .path = "", .image = "[no image]", .place = FLOW_NONE};
 
 const struct dump_function *dump_function(const struct dump_function_table *table, uint32_t function)
 {

@@ -30,6 +30,7 @@ struct dump_function {
 	const char *name;  /* displayed name, not yet safe for a terminal; "" if nameless */
 	const char *path;  /* path of its file; "" without an image */
 	const char *image; /* last component of `path`; "[no image]" */
+	uint32_t place;    /* index of an image with the function, or FLOW_NONE */
 	/* start address in the file's own address space; of a nameless function: the entry address */
 	uint64_t address;
 	unsigned flags;

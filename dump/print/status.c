@@ -62,6 +62,7 @@ const char *dump_loss_name(uint32_t kind)
 		[PTL_LOSS_SYMBOLS] = "symbols",
 		[PTL_LOSS_END] = "recording ended early",
 		[PTL_LOSS_CUT] = "cut away",
+		[PTL_LOSS_LEFT_OUT] = "left out",
 	};
 
 	return kind < sizeof(names) / sizeof(names[0]) && names[kind] ? names[kind] : "unknown";

@@ -91,6 +91,7 @@ struct dump_session {
 	bool failed;                 /* the command failed: its output is discarded */
 	struct common_json json_out; /* started on out; call common_json_line after each record of a list */
 	bool takes_etl;              /* FILE may be an .etl file */
+	bool several;                /* one of several traces: a selected item may be in another trace */
 	bool damaged;                /* a part of the .etl file could not be read */
 	bool color;                  /* out takes escape sequences; never together with json */
 	/*

@@ -30,14 +30,16 @@ int dump_filter_resolve(struct dump_filter *filter, const struct ptl_machine *ma
 
 /* ---- images -------------------------------------------------------------------------------------- */
 
+bool dump_filter_image_is(const char *pattern, const char *path)
+{
+	return fnmatch(pattern, strchr(pattern, '/') ? path : common_base_name(path), 0) == 0;
+}
+
 bool dump_filter_wants_image(const struct dump_filter *filter, const char *path)
 {
-	for (size_t i = 0; i < filter->images.count; i++) {
-		const char *pattern = filter->images.list[i];
-
-		if (fnmatch(pattern, strchr(pattern, '/') ? path : common_base_name(path), 0) == 0)
+	for (size_t i = 0; i < filter->images.count; i++)
+		if (dump_filter_image_is(filter->images.list[i], path))
 			return true;
-	}
 	return filter->images.count == 0;
 }
 

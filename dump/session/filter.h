@@ -37,7 +37,9 @@ int dump_filter_resolve(struct dump_filter *filter, const struct ptl_machine *ma
 bool dump_filter_wants_thread(const struct dump_filter *filter, uint32_t pid, uint32_t tid);
 /* Whether --time selects the time. Time 0 (unknown) is selected only without --time. */
 bool dump_filter_wants_time(const struct dump_filter *filter, uint64_t time);
-/* Whether --image selects the path. A pattern without "/" is compared with the last component. */
+/* Whether the pattern matches the path. A pattern without "/" is compared with the last component. */
+bool dump_filter_image_is(const char *pattern, const char *path);
+/* Whether --image selects the path. */
 bool dump_filter_wants_image(const struct dump_filter *filter, const char *path);
 
 #endif

@@ -12,6 +12,7 @@
 #include "common/text/program_name.h"
 #include "common/text/text.h"
 #include "dump/session/event_owner.h"
+#include "flow/symbol/made_code.h"
 
 #define LISTED_MAX 16
 
@@ -205,10 +206,50 @@ static int check_cpus(const struct dump_session *session, const struct flow_time
 	return 0;
 }
 
+static bool is_narrowed(const struct dump_filter *filter)
+{
+	return filter->pids.count || filter->tids.count || filter->cpus.count || filter->images.count;
+}
+
+/* Fails for a pattern without a matching image. */
+static int fail_image(const struct dump_session *session, const struct flow_timeline *timeline, const char *pattern)
+{
+	struct common_nearest nearest = {.word = pattern};
+
+	for (size_t i = 0; i < flow_timeline_image_count(timeline); i++)
+		common_nearest_look(&nearest, common_base_name(flow_timeline_image(timeline, i)->data.file_name));
+	return common_fail(PTL_MISUSE,
+			   "--image: no image in %s is called '%s'%s; 'ptl-dump images' lists "
+			   "them, and patterns may have * and ?",
+			   session->path, pattern, common_nearest_question(&nearest));
+}
+
+int dump_session_check_images(const struct dump_session *session, const struct flow_timeline *timeline)
+{
+	const struct common_string_list *patterns = &session->options->filter.images;
+	const size_t count = flow_timeline_image_count(timeline);
+
+	for (size_t i = 0; i < patterns->count; i++) {
+		size_t k = 0;
+
+		while (k < count &&
+		       !dump_filter_image_is(patterns->list[i], flow_timeline_image(timeline, k)->data.file_name))
+			k++;
+		if (k == count)
+			return fail_image(session, timeline, patterns->list[i]);
+	}
+	return 0;
+}
+
 int dump_session_timeline(const struct dump_session *session, struct flow_timeline **timeline)
 {
-	int status = flow_timeline_build(session->trace, timeline);
+	struct flow_made_set made = {0};
+	int status = flow_made_open(&made, session->trace);
 	uint64_t skipped;
+
+	if (status == 0)
+		status = flow_timeline_build_named(session->trace, &made, timeline);
+	flow_made_free(&made);
 
 	if (status < 0)
 		return status;
@@ -219,6 +260,8 @@ int dump_session_timeline(const struct dump_session *session, struct flow_timeli
 		status = check_tids(session, *timeline);
 	if (status == 0)
 		status = check_cpus(session, *timeline);
+	if (status == 0)
+		status = session->several ? 0 : dump_session_check_images(session, *timeline);
 	if (status < 0) {
 		flow_timeline_free(*timeline);
 		*timeline = NULL;
@@ -230,6 +273,18 @@ int dump_session_timeline(const struct dump_session *session, struct flow_timeli
 				       "not understood",
 				       session->path, skipped);
 	return 0;
+}
+
+int dump_session_check(const struct dump_session *session)
+{
+	const struct dump_filter *filter = &session->options->filter;
+	struct flow_timeline *timeline = NULL;
+	int status = 0;
+
+	if (filter->processes.count || is_narrowed(filter))
+		status = dump_session_timeline(session, &timeline);
+	flow_timeline_free(timeline);
+	return status;
 }
 
 /* ---- views --------------------------------------------------------------------------------------- */
@@ -276,8 +331,6 @@ int dump_session_images(const struct dump_session *session, const struct flow_ti
 {
 	const struct dump_filter *filter = &session->options->filter;
 	const size_t count = flow_timeline_image_count(timeline);
-	struct common_nearest nearest = {0};
-	bool any = false;
 
 	*wanted = NULL;
 	if (!filter->images.count)
@@ -285,27 +338,9 @@ int dump_session_images(const struct dump_session *session, const struct flow_ti
 	*wanted = calloc(count + 1, sizeof(**wanted));
 	if (!*wanted)
 		return common_fail_memory("images", count);
-	nearest.word = filter->images.list[0];
-	for (size_t i = 0; i < count; i++) {
-		const char *path = flow_timeline_image(timeline, i)->data.file_name;
-
-		(*wanted)[i] = dump_filter_wants_image(filter, path);
-		any |= (*wanted)[i];
-		common_nearest_look(&nearest, common_base_name(path));
-	}
-	if (any)
-		return 0;
-	free(*wanted);
-	*wanted = NULL;
-	return common_fail(PTL_MISUSE,
-			   "--image: no image in %s is called '%s'%s; 'ptl-dump images' lists "
-			   "them, and patterns may have * and ?",
-			   session->path, nearest.word, common_nearest_question(&nearest));
-}
-
-static bool is_narrowed(const struct dump_filter *filter)
-{
-	return filter->pids.count || filter->tids.count || filter->cpus.count || filter->images.count;
+	for (size_t i = 0; i < count; i++)
+		(*wanted)[i] = dump_filter_wants_image(filter, flow_timeline_image(timeline, i)->data.file_name);
+	return 0;
 }
 
 void dump_session_note_nothing(const struct dump_session *session, const char *what, bool any)
@@ -363,8 +398,8 @@ void dump_session_warn_symbols(const struct dump_session *session, const struct 
 
 	if (replaced)
 		common_message_note(
-			"%zu functions that programs made lay where other ones did later: code there has the "
-			"name of the last one, whenever it ran",
+			"%zu functions made at run time were replaced by later functions at an unknown time: code at "
+			"their addresses has the name of the last function, whenever it ran",
 			replaced);
 	if (!count)
 		return;

@@ -10,10 +10,14 @@
 
 /*
  * Builds the timeline; free it with flow_timeline_free. Warns of events that could not be decoded. Adds the processes
- * of --process to the set of --pid. Returns PTL_MISUSE if a selected process, thread or CPU is not in the trace (a hint
- * lists the existing ones), or the status of flow_timeline_build.
+ * of --process to the set of --pid. Returns PTL_MISUSE if a selected process, thread, CPU or image is not in the trace
+ * (a hint lists the existing ones), or the status of flow_timeline_build.
  */
 int dump_session_timeline(const struct dump_session *session, struct flow_timeline **timeline);
+/* Checks the options like dump_session_timeline, for a command without a timeline. */
+int dump_session_check(const struct dump_session *session);
+/* Checks that each pattern of --image matches an image; else PTL_MISUSE. */
+int dump_session_check_images(const struct dump_session *session, const struct flow_timeline *timeline);
 
 /*
  * Returns the options of a view: selection, engine, threads and progress from the session's options. Call
@@ -23,8 +27,7 @@ struct flow_view_options dump_session_view_options(const struct dump_session *se
 
 /*
  * Allocates *wanted, a flag for each image of the timeline: whether --image selects the image. The caller frees
- * *wanted. Sets *wanted to NULL if all images are selected.
- * Errors: PTL_MISUSE if no image is selected; PTL_NO_MEMORY.
+ * *wanted. Sets *wanted to NULL if all images are selected. Fails with PTL_NO_MEMORY.
  */
 int dump_session_images(const struct dump_session *session, const struct flow_timeline *timeline, bool **wanted);
 

@@ -8,7 +8,6 @@
 #include "common/error.h"
 #include "common/vector.h"
 #include "elf/debug_search.h"
-#include "elf/jit_names.h"
 
 /* Marks "no table" in by_image, where NULL means "not read yet". Never dereferenced. */
 static char nothing_here;
@@ -25,7 +24,7 @@ int flow_image_tables_open(struct flow_image_tables *tables, const struct flow_i
 		.timeline = timeline,
 		.image_count = count,
 		.by_image = calloc(count + 1, sizeof(*tables->by_image)),
-		.jit.trace = trace,
+		.trace = trace,
 	};
 	if (!tables->by_image)
 		return common_fail_memory("tables of images", count * sizeof(*tables->by_image));
@@ -42,24 +41,25 @@ void flow_image_tables_close(struct flow_image_tables *tables)
 	free(tables->by_image);
 	common_byte_map_free(&tables->by_key);
 	common_byte_map_free(&tables->by_build_id);
-	flow_jit_files_free(&tables->jit);
 	pthread_mutex_destroy(&tables->lock);
 }
 
 /* Key of an image's table. Images with equal keys share a table. */
 struct key {
 	const uint8_t *bytes;
-	size_t size;                     /* 0: no table is possible */
-	const struct elf_jit_names *jit; /* if not NULL, bytes is this pointer */
+	size_t size;                        /* 0: no table is possible */
+	const struct flow_made_layer *made; /* if not NULL, bytes is this pointer */
 };
 
 /*
  * Makes the key: the hash of the trace's blob (NULL: no blob), unless folders of debug files were given; otherwise the
- * build id; otherwise the names of code made at run time, from files that the user names or from the trace.
+ * build id; otherwise the names of code made at run time.
  */
-static void make_key(const struct ptl_image_event *image, const uint8_t *hash, struct flow_jit_files *jit,
+static void make_key(const struct flow_image_tables *tables, const struct ptl_image_event *image, uint32_t layer,
 		     struct key *key)
 {
+	const uint8_t *hash = tables->kind->blob(image);
+
 	*key = (struct key){0};
 	if (hash && !(elf_debug_path_given() && image->build_id_size)) {
 		key->bytes = hash;
@@ -68,18 +68,16 @@ static void make_key(const struct ptl_image_event *image, const uint8_t *hash, s
 		key->bytes = image->build_id;
 		key->size = image->build_id_size;
 	} else if (image->base == image->default_base) {
-		key->jit = elf_jit_names_of(image->process_id);
-		if (!key->jit)
-			key->jit = flow_jit_files_of(jit, image->process_id);
-		key->bytes = (const uint8_t *)&key->jit;
-		key->size = key->jit ? sizeof(key->jit) : 0;
+		key->made = flow_timeline_made(tables->timeline, image->process_id, layer);
+		key->bytes = (const uint8_t *)&key->made;
+		key->size = key->made ? sizeof(key->made) : 0;
 	}
 }
 
 /* Lists the attachments by build id. If several attachments have one build id, the first attachment counts. */
 static void list_attachments(struct flow_image_tables *tables)
 {
-	struct ptl_trace *trace = tables->jit.trace;
+	struct ptl_trace *trace = tables->trace;
 	const size_t count = trace ? ptl_attachment_count(trace) : 0;
 
 	tables->listed = true;
@@ -108,11 +106,11 @@ static void attach_blob(struct flow_image_tables *tables, struct ptl_image_event
 		return;
 	found = common_byte_map_get(&tables->by_build_id, image->build_id, image->build_id_size);
 	if (found)
-		tables->kind->attach(image, ptl_attachment_at(tables->jit.trace, *found)->hash);
+		tables->kind->attach(image, ptl_attachment_at(tables->trace, *found)->hash);
 }
 
 /* Finds or makes the table. The caller holds the lock. */
-static void *find_or_make(struct flow_image_tables *tables, const struct ptl_image_event *reported)
+static void *find_or_make(struct flow_image_tables *tables, const struct ptl_image_event *reported, uint32_t layer)
 {
 	struct ptl_image_event completed = *reported;
 	const struct ptl_image_event *const image = &completed;
@@ -120,7 +118,7 @@ static void *find_or_make(struct flow_image_tables *tables, const struct ptl_ima
 	const uint64_t *known;
 
 	attach_blob(tables, &completed);
-	make_key(image, tables->kind->blob(image), &tables->jit, &key);
+	make_key(tables, image, layer, &key);
 	if (!key.size)
 		return NULL;
 	known = common_byte_map_get(&tables->by_key, key.bytes, key.size);
@@ -131,21 +129,23 @@ static void *find_or_make(struct flow_image_tables *tables, const struct ptl_ima
 		tables->failed++;
 		return NULL;
 	}
-	tables->list[tables->count] = tables->kind->make(tables->context, image, reported, key.jit);
+	tables->list[tables->count] = tables->kind->make(tables->context, image, reported, key.made);
 	return tables->list[tables->count++];
 }
 
 void *flow_image_tables_get(struct flow_image_tables *tables, uint32_t image)
 {
+	const struct flow_timeline_image *found;
 	void *table;
 
 	if (image >= tables->image_count)
 		return NULL;
+	found = flow_timeline_image(tables->timeline, image);
 	table = atomic_load_explicit(&tables->by_image[image], memory_order_acquire);
 	if (table)
 		return table == NOTHING ? NULL : table;
 	pthread_mutex_lock(&tables->lock);
-	table = find_or_make(tables, &flow_timeline_image(tables->timeline, image)->data);
+	table = find_or_make(tables, &found->data, found->layer);
 	if (!atomic_load(&tables->by_image[image])) {
 		tables->requested++;
 		tables->found += table != NULL;
@@ -160,7 +160,7 @@ void *flow_image_tables_of(struct flow_image_tables *tables, const struct ptl_im
 	void *table;
 
 	pthread_mutex_lock(&tables->lock);
-	table = find_or_make(tables, image);
+	table = find_or_make(tables, image, 0);
 	pthread_mutex_unlock(&tables->lock);
 	return table;
 }

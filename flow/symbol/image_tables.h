@@ -12,18 +12,18 @@
 #include <stdint.h>
 
 #include "common/hash_map.h"
-#include "flow/symbol/jit_file.h"
+#include "flow/timeline/made_names.h"
 #include "flow/timeline/timeline.h"
 
 struct flow_image_tables_kind {
 	/* Returns the hash of the trace's blob for the image; NULL: no blob. */
 	const uint8_t *(*blob)(const struct ptl_image_event *image);
 	/*
-	 * Makes a table. reported: the image as reported at its mapping, without attachments. jit: names of code that
-	 * the process made, or NULL. Returns NULL if no table can be made. Never called on two threads at once.
+	 * Makes a table. reported: the image as reported at its mapping, without attachments. made: names of code
+	 * that the process made, or NULL. Returns NULL if no table can be made. Never called on two threads at once.
 	 */
 	void *(*make)(void *context, const struct ptl_image_event *image, const struct ptl_image_event *reported,
-		      const struct elf_jit_names *jit);
+		      const struct flow_made_layer *made);
 	void (*free)(void *table);
 	/* enum ptl_attachment_kind of attachments whose blobs replace the image's blob, by build id */
 	uint32_t attachment;
@@ -33,11 +33,11 @@ struct flow_image_tables_kind {
 struct flow_image_tables {
 	const struct flow_image_tables_kind *kind;
 	void *context;
+	struct ptl_trace *trace;
 	const struct flow_timeline *timeline;
 	size_t image_count;
 	_Atomic(void *) *by_image;
-	pthread_mutex_t lock; /* protects the following members */
-	struct flow_jit_files jit;
+	pthread_mutex_t lock;               /* protects the following members */
 	bool listed;                        /* by_build_id is complete */
 	struct common_byte_map by_build_id; /* by build id: index of the attachment */
 	struct common_byte_map by_key;      /* by key of a table: index in list */

@@ -66,19 +66,19 @@ static struct flow_debug *from_files(const struct flow_sources *sources, const s
 
 /* Makes a table. Folders of debug files come first, then the trace, then this machine. */
 static void *make_table(void *context, const struct ptl_image_event *image, const struct ptl_image_event *reported,
-			const struct elf_jit_names *jit)
+			const struct flow_made_layer *made)
 {
 	struct flow_sources *sources = context;
 	struct flow_debug *table = NULL;
 
 	(void)reported;
-	if (jit)
-		table = flow_debug_of_lines(jit->lines.list, jit->lines.count);
+	if (made)
+		table = flow_debug_of_lines(made->lines, made->line_count);
 	else if (elf_debug_path_given())
 		table = from_files(sources, image, true);
 	if (!table && image->has_debug)
 		table = from_trace(sources->trace, image, sources->scopes);
-	if (!table && !jit)
+	if (!table && !made)
 		table = from_files(sources, image, false);
 	if (table && table->missing) {
 		if (!sources->missing)

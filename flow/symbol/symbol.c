@@ -139,14 +139,14 @@ static struct ptl_symbol_table *keep_stubs(const struct flow_symbols *symbols, c
 }
 
 static void *make_table(void *context, const struct ptl_image_event *image, const struct ptl_image_event *reported,
-			const struct elf_jit_names *jit)
+			const struct flow_made_layer *made)
 {
 	const bool other = elf_debug_path_given() || elf_debuginfod_enabled() ||
 			   memcmp(image->symbols, reported->symbols, sizeof(image->symbols)) != 0;
 	struct ptl_symbol_table *table;
 
-	if (jit)
-		return table_of_list(jit->symbols.list, jit->symbols.count);
+	if (made)
+		return table_of_list(made->symbols, made->count);
 	table = read_table(context, image);
 	return table && other && reported->has_symbols ? keep_stubs(context, reported, table) : table;
 }
@@ -200,12 +200,12 @@ void flow_symbols_close(struct flow_symbols *symbols)
 /* Without memory, names are missing; such failures count, too. */
 size_t flow_symbols_unreadable(const struct flow_symbols *symbols)
 {
-	return symbols->unreadable + symbols->tables.failed + symbols->tables.jit.unreadable;
+	return symbols->unreadable + symbols->tables.failed + flow_timeline_made_unreadable(symbols->tables.timeline);
 }
 
 size_t flow_symbols_replaced(const struct flow_symbols *symbols)
 {
-	return symbols->tables.jit.replaced;
+	return flow_timeline_made_replaced(symbols->tables.timeline);
 }
 
 const struct ptl_symbol_table *flow_symbols_table(struct flow_symbols *symbols, const struct ptl_image_event *image)

@@ -31,10 +31,7 @@ void flow_symbols_close(struct flow_symbols *symbols);
 /* Returns the number of unreadable tables, whose names are missing. */
 size_t flow_symbols_unreadable(const struct flow_symbols *symbols);
 
-/*
- * Returns the number of functions made at run time whose memory was used again for other functions. The last functions
- * give the names for the whole trace.
- */
+/* See flow_timeline_made_replaced. */
 size_t flow_symbols_replaced(const struct flow_symbols *symbols);
 
 /*

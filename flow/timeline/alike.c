@@ -15,14 +15,19 @@ struct alike_key {
 	uint64_t base, size, default_base, file_offset, inode, build_id_size;
 	const char *file_name; /* equal names have one pointer */
 	uint32_t time_date_stamp, protection, device_major, device_minor;
+	uint32_t maker, layer;
 	uint8_t build_id[PTL_BUILD_ID_MAX];
 	uint8_t code[PTL_HASH_SIZE], symbols[PTL_HASH_SIZE], debug[PTL_HASH_SIZE];
 	bool has_code, has_symbols, has_debug;
 };
 
-static void fill_key(struct alike_key *key, const struct ptl_image_event *data)
+static void fill_key(struct alike_key *key, const struct flow_timeline_image *image, uint32_t maker)
 {
+	const struct ptl_image_event *data = &image->data;
+
 	memset(key, 0, sizeof(*key));
+	key->maker = maker;
+	key->layer = image->layer;
 	key->base = data->base;
 	key->size = data->size;
 	key->default_base = data->default_base;
@@ -58,7 +63,7 @@ int flow_timeline_settle_alike(struct flow_timeline *timeline)
 		struct alike_key key;
 		const uint64_t *first;
 
-		fill_key(&key, &timeline->images[i].data.data);
+		fill_key(&key, &timeline->images[i].data, flow_timeline_maker(timeline, (uint32_t)i));
 		first = common_byte_map_get(&known, &key, sizeof(key));
 		timeline->alike[i] = first ? (uint32_t)*first : (uint32_t)i;
 		if (!first)

@@ -116,6 +116,8 @@ static int add_image(struct flow_timeline *timeline, const struct flow_timeline_
 	if (!state.data.data.file_name)
 		return common_fail_memory("name of an image", 0);
 	*index = (uint32_t)timeline->image_count;
+	if (!data->layer)
+		state.data.whole = *index;
 	timeline->images[timeline->image_count++] = state;
 	return 0;
 }
@@ -128,11 +130,116 @@ static uint64_t blob_size(const struct flow_timeline *timeline, uint32_t blob)
 					   : timeline->outside[blob - timeline->blob_count].size;
 }
 
+/* ---- names of generated code ------------------------------------------------------------- */
+
+bool flow_timeline_is_made(const struct flow_timeline *timeline, uint32_t image)
+{
+	const struct ptl_image_event *data;
+
+	if (image == FLOW_NONE)
+		return false;
+	data = &timeline->images[image].data.data;
+	return !data->has_symbols && !data->build_id_size && data->base == data->default_base;
+}
+
+/* Returns the part of an image with the names of a layer. FLOW_NONE without memory. */
+static uint32_t on_layer(struct flow_timeline *timeline, uint32_t image, uint32_t layer)
+{
+	const uint32_t whole = timeline->images[image].data.whole;
+	const uint64_t key = (uint64_t)whole << 32 | layer;
+	const uint64_t *known = layer ? common_hash_map_get(&timeline->made_images, key) : NULL;
+	struct flow_timeline_image part = timeline->images[whole].data;
+	uint32_t index;
+
+	if (!layer)
+		return whole;
+	if (known)
+		return (uint32_t)*known;
+	part.layer = layer;
+	part.whole = whole;
+	if (add_image(timeline, &part, &index) < 0 || common_hash_map_put(&timeline->made_images, key, index) < 0) {
+		timeline->fold.pieces.failed = true;
+		return FLOW_NONE;
+	}
+	return index;
+}
+
+/* Puts a piece into a tree. Splits the piece at the borders of the current layers of names. */
+static void put_piece(struct flow_timeline *timeline, const struct format_fold_process *process, uint32_t *root,
+		      const struct format_piece *whole)
+{
+	struct format_pieces *pieces = &timeline->fold.pieces;
+	const uint64_t *index = timeline->made.change_count && flow_timeline_is_made(timeline, whole->image)
+					? common_hash_map_get(&timeline->made.by_pid, process->pid)
+					: NULL;
+	const uint32_t now = index ? timeline->made.list[*index].now : 0;
+	struct format_piece piece = *whole, named;
+
+	while (now && !pieces->failed) {
+		const bool found = format_pieces_find(pieces, now, piece.first, &named);
+
+		piece.last = named.last < whole->last ? named.last : whole->last;
+		piece.image = on_layer(timeline, whole->image, found ? named.image : 0);
+		format_pieces_put(pieces, root, &piece);
+		if (piece.last == whole->last)
+			return;
+		piece.offset += piece.last - piece.first + 1;
+		piece.first = piece.last + 1;
+	}
+	format_pieces_put(pieces, root, &piece);
+}
+
+/* Puts the pieces of a range again, after a change of names. */
+static void put_again(struct flow_timeline *timeline, const struct format_fold_process *process, uint32_t *root,
+		      uint64_t first, uint64_t last)
+{
+	struct format_pieces *pieces = &timeline->fold.pieces;
+	struct format_piece piece;
+	uint64_t at = first;
+
+	while (!pieces->failed && format_pieces_at_or_after(pieces, *root, at, &piece) && piece.first <= last) {
+		if (piece.first < first) {
+			piece.offset += first - piece.first;
+			piece.first = first;
+		}
+		if (piece.last > last)
+			piece.last = last;
+		at = piece.last + 1;
+		if (flow_timeline_is_made(timeline, piece.image))
+			put_piece(timeline, process, root, &piece);
+		if (piece.last == last)
+			return;
+	}
+}
+
+int flow_timeline_names_change(struct flow_timeline *timeline, const struct flow_made_change *change)
+{
+	struct flow_made_names *names = &timeline->made.list[change->names];
+	struct format_pieces *pieces = &timeline->fold.pieces;
+	struct format_fold_process *process = flow_timeline_processes.find(timeline, names->pid);
+	const struct format_piece piece = {
+		.first = change->first, .last = change->last, .image = change->layer, .blob = FLOW_NONE};
+	int status = 0;
+
+	format_pieces_put(pieces, &names->now, &piece);
+	/* The images of a forked process may be unknown yet. They will be put with the then current names. */
+	if (!process || process->undecided || !process->root)
+		return pieces->failed ? common_fail_memory("names", 0) : 0;
+	status = change_begins(timeline, process, change->time, false);
+	if (!status) {
+		put_again(timeline, process, &process->root, change->first, change->last);
+		put_again(timeline, process, &flow_timeline_state_of(process)->files, change->first, change->last);
+		status = pieces->failed ? common_fail_memory("names", 0) : change_ends(timeline, process);
+	}
+	return status;
+}
+
+/* ---- pieces ------------------------------------------------------------------------------ */
+
 /* If the blob is too short, the rest of the piece has no bytes. */
 static void maps(void *context, struct format_fold_process *process, const struct format_piece *whole, uint64_t base)
 {
 	struct flow_timeline *timeline = context;
-	struct format_pieces *pieces = &timeline->fold.pieces;
 	struct format_piece piece = *whole;
 	const uint64_t size = blob_size(timeline, piece.blob);
 
@@ -140,9 +247,9 @@ static void maps(void *context, struct format_fold_process *process, const struc
 	if (piece.offset < size) {
 		if (size - piece.offset - 1 < piece.last - piece.first)
 			piece.last = piece.first + (size - piece.offset - 1);
-		format_pieces_put(pieces, &process->root, &piece);
+		put_piece(timeline, process, &process->root, &piece);
 		if (!piece.code_event)
-			format_pieces_put(pieces, &flow_timeline_state_of(process)->files, &piece);
+			put_piece(timeline, process, &flow_timeline_state_of(process)->files, &piece);
 		if (piece.last == whole->last)
 			return;
 		piece.first = piece.last + 1;
@@ -150,7 +257,7 @@ static void maps(void *context, struct format_fold_process *process, const struc
 	piece.last = whole->last;
 	piece.blob = FLOW_NONE;
 	piece.offset = 0;
-	format_pieces_put(pieces, &process->root, &piece);
+	put_piece(timeline, process, &process->root, &piece);
 }
 
 /* An image ends with its last mapped byte. */
@@ -161,7 +268,7 @@ static void hides(void *context, const struct format_piece *piece, uint64_t byte
 
 	if (piece->image == FLOW_NONE)
 		return;
-	image = &timeline->images[piece->image];
+	image = &timeline->images[timeline->images[piece->image].data.whole];
 	image->mapped -= bytes;
 	if (!image->mapped)
 		image->data.end = timeline->change.time;
@@ -179,7 +286,7 @@ static int image_data(void *context, uint32_t image, const struct ptl_image_even
 	const struct flow_timeline *timeline = context;
 
 	*data = &timeline->images[image].data.data;
-	*mapped = timeline->images[image].mapped;
+	*mapped = timeline->images[timeline->images[image].data.whole].mapped;
 	return 0;
 }
 
@@ -214,7 +321,7 @@ static void protects(void *context, uint32_t image, uint32_t protection)
 {
 	struct flow_timeline *timeline = context;
 
-	timeline->images[image].data.data.protection = protection;
+	timeline->images[timeline->images[image].data.whole].data.data.protection = protection;
 }
 
 /* ---- code -------------------------------------------------------------------------------- */
@@ -273,8 +380,8 @@ static int inherits(void *context, struct format_fold_process *process)
 /* Replaces the parent's image in *image by the child's copy. copies: the copies made so far, by the parent's image. */
 static int copy_image(struct flow_timeline *timeline, uint32_t process, struct common_hash_map *copies, uint32_t *image)
 {
-	const uint64_t *known = common_hash_map_get(copies, *image);
-	const uint32_t parents = *image;
+	const uint32_t parents = timeline->images[*image].data.whole;
+	const uint64_t *known = common_hash_map_get(copies, parents);
 	struct flow_timeline_image copy = timeline->images[parents].data;
 	int status;
 

@@ -35,6 +35,31 @@ const struct flow_timeline_image *flow_timeline_image(const struct flow_timeline
 	return &timeline->images[i].data;
 }
 
+const struct flow_made_layer *flow_timeline_made(const struct flow_timeline *timeline, uint32_t pid, uint32_t layer)
+{
+	return flow_made_find(&timeline->made, pid, layer);
+}
+
+uint32_t flow_timeline_maker(const struct flow_timeline *timeline, uint32_t image)
+{
+	const struct flow_timeline_image *own = &timeline->images[image].data;
+
+	return flow_timeline_is_made(timeline, image) &&
+			       flow_made_find(&timeline->made, own->data.process_id, own->layer)
+		       ? own->process
+		       : FLOW_NONE;
+}
+
+size_t flow_timeline_made_replaced(const struct flow_timeline *timeline)
+{
+	return timeline->made.replaced;
+}
+
+size_t flow_timeline_made_unreadable(const struct flow_timeline *timeline)
+{
+	return timeline->made.unreadable;
+}
+
 uint64_t flow_timeline_skipped(const struct flow_timeline *timeline)
 {
 	return timeline->fold.skipped;

@@ -48,6 +48,9 @@ bool flow_version_compare(const struct flow_timeline *timeline, flow_root one, f
  */
 uint32_t flow_timeline_alike(const struct flow_timeline *timeline, uint32_t image);
 
+/* Returns the process whose compiler gave an image its names; FLOW_NONE: no compiler did. */
+uint32_t flow_timeline_maker(const struct flow_timeline *timeline, uint32_t image);
+
 /* Checks whether any image or code event ever took its bytes from the blob. */
 bool flow_timeline_uses_blob(const struct flow_timeline *timeline, uint32_t blob);
 

@@ -64,6 +64,8 @@ void flow_timeline_free(struct flow_timeline *timeline)
 	flow_before_free(&timeline->before);
 	flow_timeline_free_switches(timeline);
 	format_fold_free(&timeline->fold);
+	flow_made_free(&timeline->made);
+	common_hash_map_free(&timeline->made_images);
 	common_hash_map_free(&timeline->last_process);
 	common_hash_map_free(&timeline->last_thread);
 	common_byte_map_free(&timeline->blobs);
@@ -79,12 +81,24 @@ static const struct format_fold_listener listener = {
 	.spaces = &flow_timeline_spaces,
 };
 
+/* Applies the changes of names up to a time. */
+static int change_names(struct flow_timeline *timeline, uint64_t until)
+{
+	struct flow_made_set *made = &timeline->made;
+	int status = 0;
+
+	for (; !status && made->next < made->change_count && made->changes[made->next].time <= until; made->next++)
+		status = flow_timeline_names_change(timeline, &made->changes[made->next]);
+	return status;
+}
+
 static int timeline_take_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct flow_timeline *timeline = context;
+	const int status = change_names(timeline, event->time);
 
 	(void)trace;
-	return format_fold_event(&timeline->fold, event);
+	return status ? status : format_fold_event(&timeline->fold, event);
 }
 
 /*
@@ -175,7 +189,8 @@ static int list_members(struct flow_timeline *timeline)
 	if (!timeline->process_images || !timeline->process_threads)
 		return common_fail_memory("timeline", (timeline->image_count + timeline->thread_count) * 4);
 	for (size_t i = 0; i < timeline->image_count; i++)
-		timeline->processes[timeline->images[i].data.process].data.image_count++;
+		timeline->processes[timeline->images[i].data.process].data.image_count +=
+			!timeline->images[i].data.layer;
 	for (size_t i = 0; i < timeline->thread_count; i++)
 		timeline->processes[timeline->threads[i].data.process].data.thread_count++;
 	for (size_t i = 0; i < timeline->process_count; i++) {
@@ -189,9 +204,11 @@ static int list_members(struct flow_timeline *timeline)
 	}
 	for (size_t i = 0; i < timeline->image_count; i++) {
 		struct flow_timeline_process *process = &timeline->processes[timeline->images[i].data.process].data;
-		size_t at = (size_t)(process->images - timeline->process_images) + process->image_count++;
 
-		timeline->process_images[at] = (uint32_t)i;
+		if (timeline->images[i].data.layer)
+			continue;
+		timeline->process_images[(size_t)(process->images - timeline->process_images) +
+					 process->image_count++] = (uint32_t)i;
 	}
 	for (size_t i = 0; i < timeline->thread_count; i++) {
 		struct flow_timeline_process *process = &timeline->processes[timeline->threads[i].data.process].data;
@@ -240,7 +257,9 @@ static int fold_events(struct flow_timeline *built, struct ptl_trace *trace)
 	built->trace = trace;
 	if (!status && built->before.is_known)
 		status = flow_before_load_all(built);
-	return status ? status : ptl_process(trace, NULL, &callbacks, built);
+	if (!status)
+		status = ptl_process(trace, NULL, &callbacks, built);
+	return status ? status : change_names(built, FLOW_TIME_END);
 }
 
 /* Builds the timeline again, with the images from before their events. */
@@ -251,18 +270,20 @@ static int fold_again(struct flow_timeline **timeline, struct ptl_trace *trace)
 	if (!again)
 		return PTL_NO_MEMORY;
 	flow_before_move(*timeline, again);
+	flow_made_move(&(*timeline)->made, &again->made);
 	flow_timeline_free(*timeline);
 	*timeline = again;
 	return fold_events(again, trace);
 }
 
-int flow_timeline_build(struct ptl_trace *trace, struct flow_timeline **timeline)
+int flow_timeline_build_named(struct ptl_trace *trace, struct flow_made_set *made, struct flow_timeline **timeline)
 {
 	struct flow_timeline *built = new_timeline();
 	int status;
 
 	if (!built)
 		return PTL_NO_MEMORY;
+	flow_made_move(made, &built->made);
 	status = fold_events(built, trace);
 	if (!status && flow_before_settle(built))
 		status = fold_again(&built, trace);
@@ -292,4 +313,11 @@ int flow_timeline_build(struct ptl_trace *trace, struct flow_timeline **timeline
 	built->trace = NULL;
 	*timeline = built;
 	return 0;
+}
+
+int flow_timeline_build(struct ptl_trace *trace, struct flow_timeline **timeline)
+{
+	struct flow_made_set none = {0};
+
+	return flow_timeline_build_named(trace, &none, timeline);
 }

@@ -66,7 +66,8 @@ struct flow_timeline_thread {
 
 /*
  * One image (a mapping of code) of one process over time. A mapping that is partly replaced or unmapped keeps the rest.
- * `end` is the time when the last byte was unmapped. A forked process begins with copies of its parent's images.
+ * `end` is the time when the last byte was unmapped. A forked process begins with copies of its parent's images. If a
+ * compiler reuses memory, parts of an image are images, too, with equal data and another layer of names.
  */
 struct flow_timeline_image {
 	uint32_t process;            /* index of the process */
@@ -74,6 +75,8 @@ struct flow_timeline_image {
 	uint64_t end;                /* FLOW_TIME_END: no end is known */
 	bool rundown;                /* the image existed before the trace began */
 	bool inherited;              /* copied from the parent by a fork */
+	uint32_t layer;              /* layer of the names of generated code: see flow_timeline_made */
+	uint32_t whole;              /* index of the whole image, if layer is not 0; else index of this image */
 	struct ptl_image_event data; /* strings belong to the timeline; protection is the last known protection */
 };
 
@@ -85,6 +88,9 @@ struct flow_timeline;
  * an error of ptl_process.
  */
 int flow_timeline_build(struct ptl_trace *trace, struct flow_timeline **timeline);
+/* The same with names of generated code (flow/symbol/made_code.h), which the timeline takes. */
+struct flow_made_set;
+int flow_timeline_build_named(struct ptl_trace *trace, struct flow_made_set *made, struct flow_timeline **timeline);
 /*
  * For a trace that is being written: begin makes an empty timeline, event adds an event. Events must arrive in order of
  * time. The timeline has the processes, programs and threads reported so far. It has no lists of members, and no code.
@@ -100,6 +106,20 @@ size_t flow_timeline_thread_count(const struct flow_timeline *timeline);
 const struct flow_timeline_thread *flow_timeline_thread(const struct flow_timeline *timeline, size_t i);
 size_t flow_timeline_image_count(const struct flow_timeline *timeline);
 const struct flow_timeline_image *flow_timeline_image(const struct flow_timeline *timeline, size_t i);
+
+struct flow_made_layer;
+/*
+ * Returns the names that a process's compiler gave its code, on the layer of an image; NULL: no names. The names live as
+ * long as the timeline and the user's files.
+ */
+const struct flow_made_layer *flow_timeline_made(const struct flow_timeline *timeline, uint32_t pid, uint32_t layer);
+/*
+ * Returns the number of functions whose memory was used again for later functions at an unknown time. The later
+ * functions give the names for the whole trace.
+ */
+size_t flow_timeline_made_replaced(const struct flow_timeline *timeline);
+/* Returns the number of damaged files of compilers. The entries before the damage are used. */
+size_t flow_timeline_made_unreadable(const struct flow_timeline *timeline);
 
 /* Returns the number of events of the four classes that could not be understood. The timeline lacks such events. */
 uint64_t flow_timeline_skipped(const struct flow_timeline *timeline);

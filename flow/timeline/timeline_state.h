@@ -6,6 +6,7 @@
 #include "common/arena.h"
 #include "common/hash_map.h"
 #include "format/state/fold.h"
+#include "flow/timeline/made_names.h"
 #include "flow/timeline/timeline.h"
 #include "flow/timeline/query.h"
 
@@ -99,12 +100,19 @@ struct flow_timeline {
 	struct flow_cpu_switches *cpus;
 	size_t cpu_count, cpu_capacity;
 	bool has_unnamed_code;
+	struct flow_made_set made;
+	struct common_hash_map made_images; /* an image and a layer: the part of the image on that layer */
 };
 
 /* Makes room for another element. Returns PTL_NO_MEMORY. */
 int flow_timeline_grow(void **array, size_t count, size_t *capacity, size_t element);
 /* Returns the timeline's copy of text; equal texts share a copy. NULL without memory. */
 const char *flow_timeline_text(struct flow_timeline *timeline, const char *text);
+
+/* image.c. Whether an image is code without own names, possibly made by a compiler. False for FLOW_NONE. */
+bool flow_timeline_is_made(const struct flow_timeline *timeline, uint32_t image);
+/* image.c. Gives addresses other names, from the change's time on. Returns PTL_NO_MEMORY. */
+int flow_timeline_names_change(struct flow_timeline *timeline, const struct flow_made_change *change);
 
 /* alike.c. Fills `alike` when all images are known. Returns PTL_NO_MEMORY. */
 int flow_timeline_settle_alike(struct flow_timeline *timeline);

@@ -9,12 +9,15 @@
 /*
  * Content: code from one file, equal in all processes and in other traces. Images with one build id or, without a build
  * id, with one path have a common content. Code without an image has the content FLOW_NONE.
+ * Generated code with names has a content for each process and each layer of names.
  */
 struct flow_content {
 	const char *path; /* path of the first image; valid as long as the timeline */
 	const uint8_t *build_id;
 	size_t build_id_size;
 	uint32_t image; /* first executed image, in the order of the timeline */
+	uint32_t maker; /* flow_timeline_maker of the image */
+	uint32_t layer; /* layer of the image */
 };
 
 /* A block of one content, of all processes: equal bytes, address and mode. */

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "common/bytes.h"
 #include "common/error.h"
 #include "common/vector.h"
 #include "flow/symbol/symbol.h"
@@ -25,7 +26,8 @@ struct merging {
 	struct common_byte_map by_file; /* by build id or path: index of a content */
 	const struct flow_profile_table *tables;
 	size_t table_count;
-	size_t **indexes; /* by table and entry: index of the block */
+	size_t **indexes;     /* by table and entry: index of the block */
+	struct ptl_bytes key; /* key of by_file */
 	struct place *places;
 	size_t place_count;
 	size_t edge_capacity;
@@ -40,12 +42,23 @@ static int compare_numbers(uint64_t a, uint64_t b)
 
 static int find_content(struct merging *merging, uint32_t image, uint32_t *content)
 {
+	const uint32_t maker = flow_timeline_maker(merging->timeline, image);
+	const uint32_t layer = flow_timeline_image(merging->timeline, image)->layer;
 	const struct ptl_image_event *data = &flow_timeline_image(merging->timeline, image)->data;
-	const void *key = data->build_id_size ? (const void *)data->build_id : data->file_name;
-	const size_t size = data->build_id_size ? data->build_id_size : strlen(data->file_name);
+	struct ptl_bytes *key = &merging->key;
 	struct flow_profile *profile = merging->profile;
-	const uint64_t *known = common_byte_map_get(&merging->by_file, key, size);
+	const uint64_t *known;
 
+	key->size = 0;
+	common_write_le(key, maker, 4);
+	common_write_le(key, layer, 4);
+	if (data->build_id_size)
+		common_write_bytes(key, data->build_id, data->build_id_size);
+	else
+		common_write_bytes(key, data->file_name, strlen(data->file_name));
+	if (key->failed)
+		return common_fail_memory("images", key->size);
+	known = common_byte_map_get(&merging->by_file, key->data, key->size);
 	if (known) {
 		*content = (uint32_t)*known;
 		return 0;
@@ -58,8 +71,10 @@ static int find_content(struct merging *merging, uint32_t image, uint32_t *conte
 		.build_id = data->build_id,
 		.build_id_size = data->build_id_size,
 		.image = image,
+		.maker = maker,
+		.layer = layer,
 	};
-	return common_byte_map_put(&merging->by_file, key, size, *content);
+	return common_byte_map_put(&merging->by_file, key->data, key->size, *content);
 }
 
 static int content_of(struct merging *merging, uint32_t image, uint32_t *content)
@@ -136,7 +151,11 @@ static int compare_contents(const struct flow_content *a, const struct flow_cont
 
 	if (!order)
 		order = memcmp(a->build_id, b->build_id, least);
-	return order ? order : compare_numbers(a->build_id_size, b->build_id_size);
+	if (!order)
+		order = compare_numbers(a->build_id_size, b->build_id_size);
+	if (!order)
+		order = compare_numbers(a->maker, b->maker);
+	return order ? order : compare_numbers(a->layer, b->layer);
 }
 
 static int by_content(const void *a, const void *b, void *contents)
@@ -379,6 +398,7 @@ int flow_profile_merge(const struct flow_timeline *timeline, struct flow_profile
 	if (!status)
 		status = take_bytes(profile, tables, table_count);
 	common_byte_map_free(&merging.by_file);
+	common_bytes_free(&merging.key);
 	for (size_t i = 0; merging.indexes && i < table_count; i++)
 		free(merging.indexes[i]);
 	free(merging.indexes);

@@ -141,6 +141,7 @@ static int take_feature(struct perf_import *import, uint64_t feature, const uint
 		take_clock(import, cursor);
 		break;
 	default:
+		import->outcome.left_out.features[feature < PERF_FEATURES ? feature : PERF_FEATURES - 1]++;
 		break;
 	}
 	return 0;
@@ -209,6 +210,8 @@ int perf_event_update(struct perf_import *import, const struct perf_record *reco
 
 	if (!cursor.failed && type == EVENT_UPDATE_NAME && index)
 		perf_attrs_name(&import->attrs, *index, name, strnlen(name, left));
+	else
+		import->outcome.left_out.records[record->type]++;
 	return 0;
 }
 
@@ -219,8 +222,10 @@ int perf_time_conversion(struct perf_import *import, const struct perf_record *r
 	const uint64_t shift = common_read64(&cursor), multiplier = common_read64(&cursor),
 		       zero = common_read64(&cursor);
 
-	if (cursor.failed || shift > 63 || multiplier > UINT32_MAX)
+	if (cursor.failed || shift > 63 || multiplier > UINT32_MAX) {
+		import->outcome.left_out.records[record->type]++;
 		return 0;
+	}
 	import->machine.tsc_shift = (uint8_t)shift;
 	import->machine.tsc_multiplier = (uint32_t)multiplier;
 	import->machine.tsc_zero = zero;

@@ -182,7 +182,7 @@ static int add_jitdump(struct perf_import *import, const struct perf_mapping *ma
 	fd = common_open_regular(mapping->path, &info);
 	if (fd >= 0 && info.st_ino == mapping->inode && major(info.st_dev) == mapping->device_major &&
 	    minor(info.st_dev) == mapping->device_minor && elf_is_jitdump(&(struct elf_symbol_source){.fd = fd}))
-		status = elf_jit_attach(&sink, fd, mapping->pid, common_base_name(mapping->path));
+		status = elf_jit_attach(&sink, fd, mapping->pid, common_base_name(mapping->path), NULL);
 	if (fd >= 0)
 		close(fd);
 	return status;

@@ -114,20 +114,25 @@ static int take_waiting(struct perf_import *import)
 	return status;
 }
 
+/* Counts a record about perf's own work, or with data that other records have, too. */
+static int leave_out(struct perf_import *import, const struct perf_record *record)
+{
+	import->outcome.left_out.records[record->type]++;
+	return 0;
+}
+
 static int take_running(struct perf_import *import, const struct perf_record *record)
 {
-	(void)record;
 	import->running = true;
-	return 0;
+	return leave_out(import, record);
 }
 
 /* A round of one file says nothing about the other files. */
 static int take_round(struct perf_import *import, const struct perf_record *record)
 {
-	(void)record;
 	if (!import->parts.count)
 		perf_order_round(&import->order);
-	return 0;
+	return leave_out(import, record);
 }
 
 /* Adds a build id table entry of a pipe. */
@@ -154,17 +159,10 @@ static int keep_own(struct perf_import *import, const struct perf_record *record
 
 	if (record->type >= PERF_RECORD_OWN_END) {
 		import->outcome.unknown_records++;
+		perf_left_out_unknown(&import->outcome.left_out, record->type);
 		return 0;
 	}
 	return perf_event_keep(import, record, &nobody, record->size);
-}
-
-/* Ignores a record about perf's own work, or with data that other records have, too. */
-static int leave_out(struct perf_import *import, const struct perf_record *record)
-{
-	(void)import;
-	(void)record;
-	return 0;
 }
 
 /* Handlers of perf's own records. Other records are kept as events. */
@@ -349,13 +347,12 @@ static int write_losses(struct perf_import *import)
 		uint64_t count;
 		const char *cause;
 	} losses[] = {
-		{PTL_LOSS_EVENTS, outcome->unknown_records, "records of kinds that are not known"},
 		{PTL_LOSS_EVENTS, outcome->left_features, "features of the header are damaged or too large"},
 		{PTL_LOSS_EVENTS, outcome->lone_stacks, "copies of stacks have no registers with which to unwind them"},
 		{PTL_LOSS_CODE, outcome->other_files, "files of mappings are there in another version"},
 		{PTL_LOSS_CODE, outcome->absent_files, "files of mappings were not on the machine of the import"},
 	};
-	int status = 0;
+	int status = perf_left_out_write(&outcome->left_out, import->writer);
 
 	for (size_t i = 0; !status && i < sizeof(losses) / sizeof(losses[0]); i++) {
 		const struct ptl_loss loss = {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "elf/image_store.h"
+#include "import/perf/left_out.h"
 #include "import/spool.h"
 
 /* Findings of an import. */
@@ -17,7 +18,8 @@ struct perf_outcome {
 	uint64_t cut_stacks;      /* samples whose outermost calls are unknown */
 	uint64_t left_features;   /* header tables, or their entries, that are damaged or too large */
 	uint64_t lone_stacks;     /* samples with a stack copy, but without registers */
-	char damage[512];         /* why the rest could not be read; "": everything was read */
+	struct perf_left_out left_out;
+	char damage[512]; /* why the rest could not be read; "": everything was read */
 };
 
 /*

@@ -149,6 +149,21 @@ int record_image_store_restart(struct record_image_store *store)
 	return 0;
 }
 
+int record_image_store_began(struct record_image_store *store, uint32_t pid)
+{
+	return store->jit ? record_jit_files_began(store->jit, pid) : 0;
+}
+
+int record_image_store_ended(struct record_image_store *store, uint32_t pid)
+{
+	return store->jit ? record_jit_files_ended(store->jit, pid) : 0;
+}
+
+int record_image_store_look(struct record_image_store *store, uint64_t now)
+{
+	return store->jit ? record_jit_files_look(store->jit, now) : 0;
+}
+
 int record_image_store_finish(struct record_image_store *store)
 {
 	return store->jit ? record_jit_files_put(store->jit) : 0;

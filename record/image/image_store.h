@@ -48,6 +48,14 @@ int record_image_store_add(struct record_image_store *store, const struct record
 const uint8_t *record_vdso_code(const struct ptl_image_event *image);
 
 /*
+ * Files with names from compilers: notes a process that starts a program, or has ended; checks the files. now: in the
+ * trace's clock. Fails with PTL_NO_MEMORY.
+ */
+int record_image_store_began(struct record_image_store *store, uint32_t pid);
+int record_image_store_ended(struct record_image_store *store, uint32_t pid);
+int record_image_store_look(struct record_image_store *store, uint64_t now);
+
+/*
  * Starts a new file: stores mapped images again, because earlier images went to a completed file. Fails with
  * PTL_NO_MEMORY.
  */

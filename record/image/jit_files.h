@@ -19,6 +19,20 @@ void record_jit_files_free(struct record_jit_files *files);
 int record_jit_files_note(struct record_jit_files *files, const struct record_mapping *mapping);
 
 /*
+ * Notes the start of a program. Opens the folder of a process in another mount namespace, because the folder cannot be
+ * found after the end of the process. Fails with PTL_NO_MEMORY.
+ */
+int record_jit_files_began(struct record_jit_files *files, uint32_t pid);
+/*
+ * Notes the end of a process. The process may have made code without a report: a map in the recorder's folder counts if
+ * written during the recording. Fails with PTL_NO_MEMORY.
+ */
+int record_jit_files_ended(struct record_jit_files *files, uint32_t pid);
+
+/* Checks the sizes of maps, and stores the times of growth. now: in the trace's clock. Fails with PTL_NO_MEMORY. */
+int record_jit_files_look(struct record_jit_files *files, uint64_t now);
+
+/*
  * Writes the compilers' names to the trace, at the end. A perf map must be a regular file of the process's user,
  * because all users may write to /tmp.
  * Fails with PTL_NO_MEMORY, or as the sink.

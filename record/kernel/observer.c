@@ -122,10 +122,12 @@ int record_observer_send_program(struct record_observer *observer, struct record
 				 const struct ptl_bytes *strings, uint64_t time)
 {
 	struct record_fact fact = record_observer_fact(process, RECORD_FACT_EXEC, time);
+	int status;
 
 	fact.epoch = ++process->epoch;
 	fact.exec.program = (struct record_program){strings->data, strings->size};
-	return record_observer_send(observer, &fact);
+	status = record_observer_send(observer, &fact);
+	return status < 0 ? status : record_image_store_began(observer->capture->images, process->pid);
 }
 
 /* Checks for an argument behind path, script and working directory. */
@@ -364,6 +366,9 @@ int record_observer_end(struct record_observer *observer, struct record_observed
 	if (status < 0)
 		return status;
 	process->ended = true;
+	status = record_image_store_ended(observer->capture->images, process->pid);
+	if (status < 0)
+		return status;
 	/* Raises the last time of the process to the time of death. */
 	status = record_observer_send(observer, &last);
 	if (status == 0 && (process->pidfd >= 0 && record_proc_exit_status(process->pidfd, &wait_status)))

@@ -38,13 +38,25 @@ for option in "--function", "--from", "--until":
 before, whole = (output(DUMP, "calls", *more, "a.ptl").splitlines() for more in (["--until", "main"], []))
 check("calls --until: the first calls", 0 < len(before) < len(whole) and {*before} <= {*whole} and
       not any("main  (branches)" in line for line in before), before[-3:])
-for command in "images", "flow", "calls", "report", "annotate", "diff":
-    refused(f"{command} --image of no image", [command, "--image", "nosuch", *["*"][:command == "annotate"], *["a.ptl"][:command == "diff"],
-                                               "a.ptl"], "no image in a.ptl is called 'nosuch'")
-for option in "--pid", "--tid", "--cpu":
-    for command in "flow", "stats", "calls", "report", "images", "lint":
-        if option + " " in output(DUMP, command, "--help"):
-            refused(f"{command} {option} of none", [command, option, "777777" if option != "--cpu" else "999", "a.ptl"], "there is no ")
+# All commands with all of these options: a selection that matches nothing is an error, and nothing is printed.
+TYPOS = {"--pid": ("777777", "there is no process 777777 in a.ptl"), "--tid": ("777777", "there is no thread 777777 in a.ptl"),
+         "--cpu": ("9999", "there is no CPU 9999 in a.ptl"), "--process": ("nosuch", "no process in a.ptl ran 'nosuch'"),
+         "--image": ("nosuch", "no image in a.ptl is called 'nosuch'")}
+OPERANDS = {"annotate": ["main"], "graph": ["main"], "latency": ["main"], "table": ["calls"], "diff": ["a.ptl"]}
+tried = set()
+for line in output(DUMP, "--help").split("Commands:\n")[1].split("\n\n")[0].splitlines():
+    command = line.split()[0] if line.startswith("  ") and line[2:3].isalpha() else ""
+    told = output(DUMP, command, "--help") if command and command not in ("open", "browse", "help") else ""
+    for option, (value, text) in TYPOS.items():
+        if option + " " in told:
+            tried.add((command, option))
+            more = ["-o", path("typo")] if command in ("ctf", "sqlite", "perf") else []
+            refused(f"{command} {option} of none", [command, option, value, *more, *OPERANDS.get(command, []), "a.ptl"], text)
+for some in ("autofdo", "--image"), ("packets", "--pid"), ("packets", "--cpu"), ("table", "--tid"), ("diff", "--image"), ("events", "--process"):
+    check(f"{' '.join(some)} is among them", some in tried, sorted(tried))
+refused("each name of --image is one of an image", ["flow", "--image", "branches", "--image", "branhces", "a.ptl"], "(did you mean 'branches'?)")
+check("an image that one of two traces has can be compared",
+      run(DUMP, "diff", "--image", "branches", "a.ptl", "a.ptl").returncode == 0)
 refused("what is like no name", ["annotate", "nosuch", "a.ptl"], "nothing called 'nosuch' has run")
 refused("one trace is not compared", ["diff", "a.ptl"], "ptl-dump diff A.ptl B.ptl")
 refused("an engine is not held against itself", ["verify", "--against", "native", "a.ptl"], "compared with itself")

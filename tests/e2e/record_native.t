@@ -311,6 +311,41 @@ def time_namespace():
         expect(len(reported) > 1 and all(0 <= entry["start"] <= entry["end"] < 60 * 10**9 for entry in reported), option, reported)
 
 
+def attached(name):
+    """The files of compilers in a trace: of which process, and which name."""
+    return {(entry["pid"], entry["name"]) for entry in lines("info", name)[0]["attachments"] if entry["kind"] == 1}
+
+
+def maps_of_short_programs():
+    """the perf map of a program that ends at once is in the trace, and no older one"""
+    stale = subprocess.Popen(["true"])
+    stale.wait()
+    try:
+        with open(f"/tmp/perf-{stale.pid}.map", "w", encoding="ascii") as file:
+            file.write("1000 10 stale\n")
+        for _ in range(6):
+            done = record("-q", "-f", "-o", "a.ptl", *NONE, "--embed=symbols", "--", "sh", "-c",
+                          "for i in 1 2 3; do sh -c 'echo 1000 10 short > /tmp/perf-$$.map; echo $$'; done")
+            wanted = {(int(pid), f"perf-{pid}.map") for pid in done.stdout.split()}
+            for _, name in wanted:
+                os.remove(os.path.join("/tmp", name))
+            expect_equal((done.returncode, len(wanted)), (0, 3), done.stderr)
+            expect_equal(attached("a.ptl"), wanted)
+    finally:
+        os.remove(f"/tmp/perf-{stale.pid}.map")
+
+
+def maps_of_containers():
+    """the perf map of a program with a /tmp and a number of its own is in the trace, if the program has ended, too"""
+    write = "echo 1000 10 inside > /tmp/perf-$$.map; sleep 1"
+    script = f"mount -t tmpfs none /tmp || exit 99; exec sh -c '{write}'"
+    done = record("-q", "-f", "-o", "a.ptl", *NONE, "--embed=symbols", "--", "unshare", "--mount", "--pid", "--fork", "sh", "-c", script)
+    if done.returncode == 99 or "unshare" in done.stderr:
+        raise Skip("no right to make namespaces")
+    expect_equal(done.returncode, 0, done.stderr)
+    expect_equal({name for _, name in attached("a.ptl")}, {"perf-1.map"})
+
+
 sys.exit(main([exit_statuses, wrong_commands, runs_natively, command_name, process_tree, short_processes, exact_starts, threads, short_threads,
                as_perf_has_it, as_the_software_source_has_it, duration,
-               interrupt_twice, no_packets, user_signal, time_namespace]))
+               interrupt_twice, no_packets, user_signal, time_namespace, maps_of_short_programs, maps_of_containers]))

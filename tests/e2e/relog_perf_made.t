@@ -4,6 +4,7 @@
 import collections
 import json
 import os
+import re
 import struct
 import sys
 
@@ -216,13 +217,27 @@ def left_out():
     data.map(100, 100, 0x400000, 0x1000, "/nowhere/program", MS, inode=5)
     data.sample(0x400100, 100, 100, 2 * MS)
     data.records += [entry(300, b"something"), entry(300, b"again"), entry(301, b"")]
-    write("left.data", data.bytes())
+    # About perf's own work: rounds, maps of CPUs and threads, the unit of an event.
+    data.records += [entry(68, b""), entry(68, b""), entry(74, bytes(8)), entry(73, bytes(8)), entry(78, struct.pack("<QQ", 0, 1) + b"MiB\0")]
+    write("left.data", data.bytes(features={11: bytes(8), 20: bytes(4), 77: bytes(4)}))
     done = run(relog, "-f", "left.data", "-o", "left.ptl")
     losses = [(loss["kind"], loss["count"], loss["cause"]) for loss in json.loads(run(dump, "info", "--json", "left.ptl").stdout)["losses"]]
     check("left out: by kind in info and in messages", done.returncode == 0 and "3 records of an unknown kind" in done.stderr and
           "1 mappings are of files that are not on this machine" in done.stderr and
-          sorted(losses) == [("code", 1, "files of mappings were not on the machine of the import"),
-                             ("events", 3, "records of kinds that are not known")], losses, done)
+          sorted(loss for loss in losses if loss[0] != "left out") ==
+          [("code", 1, "files of mappings were not on the machine of the import"),
+           ("events", 1, "records of an unknown kind: type 301"),
+           ("events", 2, "records of an unknown kind: type 300")], losses, done)
+    check("what tells how perf worked: by kind, too", sorted(loss[1:] for loss in losses if loss[0] == "left out") ==
+          [(1, "feature of the header: 77"), (1, "feature of the header: CACHE"), (1, "feature of the header: CMDLINE"),
+           (1, "records of perf: CPU_MAP"), (1, "records of perf: EVENT_UPDATE"), (1, "records of perf: THREAD_MAP"),
+           (2, "records of perf: FINISHED_ROUND")] and
+          "2 FINISHED_ROUND, 1 THREAD_MAP, 1 CPU_MAP, 1 EVENT_UPDATE, the feature CMDLINE, the feature CACHE, the feature 77" in done.stderr,
+          losses, done)
+    text = run(dump, "info", "left.ptl").stdout
+    check("what tells how perf worked is listed", "left out" in text and "records of perf: FINISHED_ROUND" in text, text)
+    done = run(dump, "lint", "--limit", "losses=3", "left.ptl")
+    check("what tells how perf worked is no loss of what was recorded", re.search(r"losses +3 ", done.stdout), done)
 
 
 def left_features():

@@ -1,51 +1,68 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fuzzes the readers of perf maps and jitdump files, told apart by the first bytes. Resulting functions do not overlap,
- * lines lie in functions, and the result can be encoded and read again.
+ * Fuzzes the readers of perf maps and jitdump files, told apart by the first bytes, and the layers of their functions.
+ * Functions of a layer do not overlap, lines lie in functions, and the result can be encoded and read again.
  */
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "common/bytes.h"
-#include "elf/jitdump.h"
+#include "elf/jit_names.h"
 #include "flow/symbol/line_table.h"
+#include "flow/symbol/made_order.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int by_address(const void *left, const void *right)
+static int by_layer(const void *left, const void *right)
 {
-	const struct ptl_symbol *a = left, *b = right;
+	const struct flow_made_function *a = left, *b = right;
 
-	return (a->address > b->address) - (a->address < b->address);
+	if (a->layer != b->layer)
+		return a->layer < b->layer ? -1 : 1;
+	return (a->first > b->first) - (a->first < b->first);
 }
 
-static bool lies_in(const struct elf_symbol_list *symbols, const struct elf_line *line)
+static void check_layers(const struct elf_jit_names *names)
 {
-	for (size_t i = 0; i < symbols->count; i++)
-		if (line->address - symbols->list[i].address <= symbols->list[i].size)
-			return true;
-	return false;
+	struct flow_made_history history = {0};
+	struct flow_made_order order = {0};
+	const struct flow_made_function *before = NULL;
+
+	if (flow_made_order_begin(&order, names, names->made.places, &history) || flow_made_order_settle(&order, NULL))
+		abort();
+	if (order.count)
+		qsort(order.list, order.count, sizeof(*order.list), by_layer);
+	for (size_t i = 0; i < order.count; i++) {
+		const struct flow_made_function *function = &order.list[i];
+
+		if (!function->is_visible)
+			continue;
+		if (before && before->layer == function->layer && function->first <= before->last)
+			abort();
+		before = function;
+	}
+	flow_made_order_free(&order);
+	flow_made_history_free(&history);
 }
 
-static void check(struct elf_symbol_list *symbols, const struct elf_line_list *lines)
+static void check(const struct elf_made_list *made)
 {
+	const struct elf_line_list *lines = &made->lines;
 	struct flow_line_table *line_table = flow_lines_of(lines->list, lines->count);
 	struct ptl_symbol_table *table;
 	struct ptl_bytes out = {0};
 
-	if (symbols->count)
-		qsort(symbols->list, symbols->count, sizeof(*symbols->list), by_address);
-	for (size_t i = 1; i < symbols->count; i++)
-		if (symbols->list[i].address - symbols->list[i - 1].address <
-		    (symbols->list[i - 1].size ? symbols->list[i - 1].size : 1))
+	for (size_t i = 0; i < lines->count; i++) {
+		const struct elf_line *line = &lines->list[i];
+
+		if (line->symbol >= made->symbols.count || (i && line->symbol < lines->list[i - 1].symbol) ||
+		    line->address - made->symbols.list[line->symbol].address > made->symbols.list[line->symbol].size)
 			abort();
-	for (size_t i = 0; i < lines->count; i++)
-		if (!lies_in(symbols, &lines->list[i]))
-			abort();
+	}
 	if (!line_table != !lines->count)
 		abort();
 	flow_lines_free(line_table);
-	if (!ptl_symbols_encode(symbols->list, symbols->count, &out) && out.size) {
+	if (!ptl_symbols_encode(made->symbols.list, made->symbols.count, &out) && out.size) {
 		if (ptl_symbols_decode(out.data, out.size, &table) < 0)
 			abort();
 		ptl_symbols_free(table);
@@ -56,14 +73,12 @@ static void check(struct elf_symbol_list *symbols, const struct elf_line_list *l
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct elf_symbol_source source = {.fd = -1, .data = data, .size = size};
-	struct elf_symbol_list symbols = {.limit = 8u << 20};
-	struct elf_line_list lines = {0};
-	int status = elf_is_jitdump(&source) ? elf_symbols_jitdump("s", &source, &symbols, &lines, NULL)
-					     : elf_symbols_perf_map("s", &source, &symbols);
+	struct elf_jit_set set = {0};
 
-	if (status != PTL_NO_MEMORY)
-		check(&symbols, &lines);
-	free(lines.list);
-	elf_symbol_list_free(&symbols);
+	if (size < 1u << 16 && elf_jit_set_add(&set, "s", &source, 1) != PTL_NO_MEMORY && set.count) {
+		check(&set.list[0]->made);
+		check_layers(set.list[0]);
+	}
+	elf_jit_set_free(&set);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "dump/export/profile/labels.h"
 #include "dump/export/table/row_schema.h"
 #include "dump/export/table/row_text.h"
+#include "dump/session/session.h"
 #include "dump/session/traces.h"
 
 struct table_options {
@@ -128,6 +129,9 @@ static int table_run(struct dump_session *session)
 		status = dump_export_binary(session);
 	if (status == 0)
 		status = dump_labels_format(&options->labels, &run.labels);
+	/* Checks the options before printing the names of columns. */
+	if (status == 0)
+		status = dump_session_check(session);
 	if (status == 0 && !(options->no_header && has_header(options->format)))
 		dump_row_text_head(&run.text, run.table);
 	if (status == 0)

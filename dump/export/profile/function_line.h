@@ -9,7 +9,6 @@
 struct dump_function_lines {
 	const struct dump_call_session *calls;
 	struct flow_sources *sources;
-	struct common_byte_map images; /* by path: index in the timeline of its first image */
 };
 
 /* Returns 0 or PTL_NO_MEMORY. Call dump_function_lines_close in any case. */

@@ -363,7 +363,7 @@ static int image_rows(struct dump_row_writer *writer, struct dump_row_trace *tra
 	for (size_t i = 0; status == 0 && i < count; i++) {
 		const struct flow_timeline_image *image = flow_timeline_image(trace->timeline, i);
 
-		if (common_id_set_has(&filter_of(trace)->pids, image->data.process_id) &&
+		if (!image->layer && common_id_set_has(&filter_of(trace)->pids, image->data.process_id) &&
 		    dump_filter_wants_image(filter_of(trace), image->data.file_name) &&
 		    in_span(filter_of(trace), image->start, image->end))
 			status = dump_row_write(writer, image);

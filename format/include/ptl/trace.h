@@ -147,6 +147,13 @@ enum ptl_attachment_kind {
 	 * the size.
 	 */
 	PTL_ATTACHMENT_PT_FILTER = 6,
+	/*
+	 * Times of a PTL_ATTACHMENT_JIT; id: the file's hash. Rows of three numbers of 8 bytes, lowest byte first, in
+	 * rising order. Perf map: a size in bytes, a time of the machine when the file was smaller, and the time when
+	 * the size was first seen. Jitdump: a time of the file's records, and twice the same moment in the machine's
+	 * time.
+	 */
+	PTL_ATTACHMENT_JIT_TIMES = 7,
 };
 
 /* A whole file of the recorded machine: a blob of the type PTL_BLOB_FILE, unless the kind states another type. */
@@ -168,8 +175,9 @@ enum ptl_loss_kind {
 	PTL_LOSS_PROCESS = 5, /* a process that could not be followed */
 	PTL_LOSS_CODE = 6,    /* code bytes that could not be read */
 	PTL_LOSS_SYMBOLS = 7,
-	PTL_LOSS_END = 8, /* the recording ended before the recorded program */
-	PTL_LOSS_CUT = 9, /* removed on purpose by rewriting */
+	PTL_LOSS_END = 8,       /* the recording ended before the recorded program */
+	PTL_LOSS_CUT = 9,       /* removed on purpose by rewriting */
+	PTL_LOSS_LEFT_OUT = 10, /* records of a file in another format that say nothing about the recorded program */
 };
 
 struct ptl_loss {
