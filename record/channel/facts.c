@@ -179,7 +179,9 @@ static void not_followed(const struct channel_message_not_followed *message, str
 		[CHANNEL_NOT_FOLLOWED_UNREADABLE] = "it may be executed but not read",
 		[CHANNEL_NOT_FOLLOWED_PRIVILEGES] =
 			"it has privileges of its own (set-user-ID, set-group-ID or capabilities), and keeps them",
-		[CHANNEL_NOT_FOLLOWED_TRACER] = "it cannot be traced (a debugger has it, or its user may not read it)",
+		[CHANNEL_NOT_FOLLOWED_TRACER] =
+			"it cannot be traced (a debugger has it, its user may not read it, or it has unshared the pid "
+			"namespace of its children)",
 		[CHANNEL_NOT_FOLLOWED_MEMORY] =
 			"it cannot map the recorder's runtime (a policy forbids new code, or memory is scarce)",
 	};
@@ -201,6 +203,7 @@ static void status_of(const struct channel_message *message, struct record_fact 
 	} else {
 		fact->kind = RECORD_FACT_CHILD_STATUS;
 		fact->exit.pid = child->child_pid;
+		fact->exit.process = child->child_process;
 		fact->exit.wait_status = child->status;
 	}
 }

@@ -73,6 +73,7 @@ struct record_fact {
 		} exec;
 		struct {
 			uint32_t pid;         /* pid of the child; unused by RECORD_FACT_EXIT */
+			uint32_t process;     /* number of the child; 0: pid says which; unused by RECORD_FACT_EXIT */
 			uint32_t wait_status; /* status of waitpid */
 		} exit;                       /* RECORD_FACT_EXIT, RECORD_FACT_CHILD_STATUS */
 		uint32_t parent_tid;          /* RECORD_FACT_THREAD_START; 0 if unknown */

@@ -486,7 +486,11 @@ static int exits(struct record_model *model, struct record_process *process, con
 
 static int child_status(struct record_model *model, struct record_process *process, const struct record_fact *fact)
 {
+	struct record_process *child = fact->exit.process ? record_find_process(model, fact->exit.process) : NULL;
+
 	(void)process;
+	if (fact->exit.process)
+		return child ? set_exit_status(model, child, fact->exit.wait_status) : 0;
 	return record_model_exit_status(model, fact->exit.pid, fact->exit.wait_status);
 }
 

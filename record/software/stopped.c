@@ -337,6 +337,7 @@ static bool put_runtime(struct software_stopped *stopped, const struct software_
 	const uint64_t size = sizeof(*attach) + attach->count * sizeof(attach->threads[0]);
 	struct iovec local = {attach, size}, remote = {(void *)(uintptr_t)where, size};
 
+	attach->arena = -1;
 	if (!explain_map(stopped, software_tracee_map_runtime(tracee, config, where, &attach->arena, &attach->base,
 							      &attach->size)))
 		return false;

@@ -5,9 +5,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
+#include <linux/io_uring.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -106,6 +109,105 @@ static void written_by_kernel(void)
 			CHECK(write(ends[1], text, 6) == 6);
 			CHECK((i % 3 ? readv(ends[0], &to, 1) : read(ends[0], code, 6)) == 6);
 		}
+		CHECK(call(code) == i);
+	}
+}
+
+/* A ring of io_uring: one request at a time. */
+struct ring {
+	int fd;
+	struct io_uring_params params;
+	uint8_t *entries; /* the heads and tails of both queues */
+	struct io_uring_sqe *requests;
+};
+
+/* Returns false if this machine has no io_uring. */
+static bool ring_open(struct ring *ring)
+{
+	memset(ring, 0, sizeof(*ring));
+	ring->fd = (int)syscall(SYS_io_uring_setup, 4, &ring->params);
+	if (ring->fd < 0)
+		return false;
+	ring->entries = mmap(NULL, ring->params.sq_off.array + 4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd,
+			     IORING_OFF_SQ_RING);
+	ring->requests = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, IORING_OFF_SQES);
+	CHECK(ring->entries != MAP_FAILED && ring->requests != MAP_FAILED);
+	CHECK(ring->params.features & IORING_FEAT_SINGLE_MMAP);
+	return true;
+}
+
+/* Returns the result of the request. */
+static int ring_do(struct ring *ring, struct io_uring_sqe request)
+{
+	_Atomic uint32_t *sq_tail = (void *)(ring->entries + ring->params.sq_off.tail);
+	_Atomic uint32_t *cq_head = (void *)(ring->entries + ring->params.cq_off.head);
+	_Atomic uint32_t *cq_tail = (void *)(ring->entries + ring->params.cq_off.tail);
+	const struct io_uring_cqe *done = (void *)(ring->entries + ring->params.cq_off.cqes);
+	const uint32_t at = *sq_tail % ring->params.sq_entries, head = *cq_head;
+	int result;
+
+	ring->requests[at] = request;
+	((uint32_t *)(void *)(ring->entries + ring->params.sq_off.array))[at] = at;
+	atomic_fetch_add(sq_tail, 1);
+	CHECK(syscall(SYS_io_uring_enter, ring->fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) == 1);
+	CHECK(*cq_tail == head + 1);
+	result = done[head % ring->params.cq_entries].res;
+	*cq_head = head + 1;
+	return result;
+}
+
+/* io_uring writes code: at once, by a kernel thread, and into registered memory. */
+static void written_by_ring(void)
+{
+	uint8_t *code = map_at(NULL, PAGE, ALL, 0), text[16];
+	struct iovec registered = {code, PAGE};
+	struct ring ring;
+	int ends[2];
+
+	put_function(code, 1);
+	CHECK(call(code) == 1);
+	CHECK(pipe(ends) == 0);
+	if (!ring_open(&ring))
+		return;
+	CHECK(syscall(SYS_io_uring_register, ring.fd, IORING_REGISTER_BUFFERS, &registered, 1) == 0);
+	for (int i = 0; i < 60; i++) {
+		struct io_uring_sqe request = {
+			.opcode = i % 3 == 2 ? IORING_OP_READ_FIXED : IORING_OP_READ,
+			.flags = i % 3 == 1 ? IOSQE_ASYNC : 0,
+			.fd = ends[0],
+			.addr = (uintptr_t)code,
+			.len = 6,
+			.off = ~0ull,
+		};
+
+		put_function(text, i);
+		CHECK(write(ends[1], text, 6) == 6);
+		CHECK(ring_do(&ring, request) == 6);
+		CHECK(call(code) == i);
+	}
+}
+
+/* Linux aio writes code. */
+static void written_by_aio(void)
+{
+	uint8_t *code = map_at(NULL, PAGE, ALL, 0), text[16];
+	aio_context_t context = 0;
+	int file = memfd_create("code", 0);
+
+	if (syscall(SYS_io_setup, 4, &context))
+		return;
+	for (int i = 0; i < 60; i++) {
+		struct iocb request = {.aio_fildes = (uint32_t)file,
+				       .aio_lio_opcode = IOCB_CMD_PREAD,
+				       .aio_buf = (uintptr_t)code,
+				       .aio_nbytes = 6};
+		struct iocb *requests[] = {&request};
+		struct io_event event;
+
+		put_function(text, i);
+		CHECK(pwrite(file, text, 6, 0) == 6);
+		CHECK(syscall(SYS_io_submit, context, 1, requests) == 1);
+		CHECK(syscall(SYS_io_getevents, context, 1, 1, &event, NULL) == 1 && event.res == 6);
 		CHECK(call(code) == i);
 	}
 }
@@ -489,6 +591,7 @@ int main(int argc, char **argv)
 		SUBTEST(much_code),         SUBTEST(nothing_free_nearby),
 		SUBTEST(near_stack),        SUBTEST(written_by_proc),
 		SUBTEST(beyond_file),       SUBTEST(partly_protected),
+		SUBTEST(written_by_ring),   SUBTEST(written_by_aio),
 	};
 
 	return run_subtests(tests, sizeof(tests) / sizeof(*tests), argc, argv);

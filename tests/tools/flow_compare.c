@@ -2,11 +2,13 @@
 /*
  * Compares the flow of a trace with the instructions of single_step: every address of every thread, in order.
  *
- *     flow_compare [--engine NAME] [--print N] [--main] TRACE.ptl FILE.step
+ *     flow_compare [--engine NAME] [--print N] [--main] [--within RANGES] TRACE.ptl FILE.step
  *
  * Thread numbers of two runs differ. So each thread of FILE.step is paired with the unpaired thread of the trace whose
  * flow has the longest equal beginning. If SIGKILL ended a thread, one flow must be the beginning of the other.
- * --main compares only the first thread of each process; other threads must have no gaps. --print N prints the first N
+ * --main compares only the first thread of each process; other threads must have no gaps. --within RANGES compares
+ * only addresses within ranges, for programs whose further code differs in each run. Each line of the file RANGES has the
+ * first address and the size in hexadecimal. --print N prints the first N
  * executed addresses of each thread instead. TRACE.ptl may also be a file of single_step, to check that a program
  * executes identically in every run.
  * Exit status: 0 equal, 1 different, 2 failed.
@@ -323,6 +325,52 @@ static bool keep_main(struct threads *threads)
 	return whole;
 }
 
+struct range {
+	uint64_t first, size;
+};
+
+static int read_ranges(const char *path, struct range **ranges, size_t *count)
+{
+	FILE *file = fopen(path, "r");
+	struct range range;
+	int fields;
+
+	*ranges = NULL;
+	*count = 0;
+	if (!file)
+		return fail(path, "cannot be opened");
+	while ((fields = fscanf(file, "%" SCNx64 " %" SCNx64, &range.first, &range.size)) == 2) {
+		*ranges = resize(*ranges, (*count + 1) * sizeof(**ranges));
+		(*ranges)[(*count)++] = range;
+	}
+	fclose(file);
+	return fields == EOF && *count ? EQUAL : fail(path, "has no ranges");
+}
+
+/* Drops all addresses outside of the ranges. Returns whether no thread has a gap. */
+static bool keep_ranges(struct threads *threads, const struct range *ranges, size_t range_count)
+{
+	bool whole = true;
+
+	for (size_t i = 0; i < threads->count; i++) {
+		struct thread *thread = &threads->items[i];
+		uint64_t count = 0;
+
+		for (uint64_t j = 0; j < thread->head.count; j++)
+			for (size_t k = 0; k < range_count; k++)
+				if (thread->addresses[j] - ranges[k].first < ranges[k].size) {
+					thread->addresses[count++] = thread->addresses[j];
+					break;
+				}
+		thread->head.count = count;
+		if (thread->gaps)
+			printf("thread %u of process %u: %" PRIu64 " gaps, the first is %s\n", thread->head.tid,
+			       thread->head.pid, thread->gaps, ptl_flow_gap_cause_name(thread->gap_cause));
+		whole = whole && !thread->gaps;
+	}
+	return whole;
+}
+
 static void print_steps(const struct threads *steps, uint64_t most)
 {
 	for (size_t i = 0; i < steps->count; i++) {
@@ -338,7 +386,9 @@ static void print_steps(const struct threads *steps, uint64_t most)
 int main(int argc, char **argv)
 {
 	struct threads steps = {0}, flows = {0};
-	const char *engine = NULL, *print = NULL;
+	const char *engine = NULL, *print = NULL, *within = NULL;
+	struct range *ranges = NULL;
+	size_t range_count = 0;
 	bool main_only = false, whole = true;
 	int at = 1, status;
 
@@ -350,11 +400,13 @@ int main(int argc, char **argv)
 			engine = argv[at + 1];
 		else if (!strcmp(argv[at], "--print"))
 			print = argv[at + 1];
+		else if (!strcmp(argv[at], "--within"))
+			within = argv[at + 1];
 		else
 			break;
 	}
 	if (argc - at != (print ? 1 : 2)) {
-		fprintf(stderr, "usage: flow_compare [--engine NAME] [--main] TRACE.ptl FILE.step\n"
+		fprintf(stderr, "usage: flow_compare [--engine NAME] [--main] [--within RANGES] TRACE.ptl FILE.step\n"
 				"       flow_compare --print N FILE.step\n");
 		return FAILED;
 	}
@@ -367,6 +419,13 @@ int main(int argc, char **argv)
 		keep_main(&steps);
 		whole = keep_main(&flows);
 	}
+	if (!status && within)
+		status = read_ranges(within, &ranges, &range_count);
+	if (!status && within) {
+		keep_ranges(&steps, ranges, range_count);
+		whole = keep_ranges(&flows, ranges, range_count) && whole;
+	}
+	free(ranges);
 	if (!status && !print)
 		status = compare(&steps, &flows);
 	if (!status && !whole)

@@ -27,7 +27,7 @@
  */
 
 #define CHANNEL_MAGIC 0x314e4148434c5450ull /* "PTLCHAN1" in memory */
-#define CHANNEL_VERSION 6u
+#define CHANNEL_VERSION 7u
 #define CHANNEL_CPUS_MAX 64u
 #define CHANNEL_HEADER_SIZE 16384u
 #define CHANNEL_SLOT_STATE_SIZE 8192u
@@ -324,7 +324,9 @@ struct channel_message_thread_end {
 struct channel_message_child_status {
 	struct channel_message header;
 	uint32_t child_pid;
-	uint32_t status; /* status as of waitpid */
+	uint32_t status;        /* status as of waitpid */
+	uint32_t child_process; /* number of the process; 0: by pid */
+	uint32_t reserved;
 };
 
 enum channel_image_flag {

@@ -183,6 +183,10 @@ static void guard(struct cache_page *page, const struct runtime_map *map)
 	/* A process that runs natively has no handler for the write fault. */
 	if (page->guarded || page->unguarded || !map->writable || runtime.native)
 		return;
+	if (runtime_cache.is_unguarded) {
+		page->unguarded = true;
+		return;
+	}
 	if (RUNTIME_CALL(SYS_mprotect, page->address, PAGE, PROT_READ | PROT_EXEC) == 0)
 		set_guarded(page, true);
 	else
@@ -502,6 +506,14 @@ void runtime_cache_unguard_locked(void)
 {
 	if (__atomic_load_n(&runtime_cache.guarded_count, __ATOMIC_SEQ_CST))
 		each_page(0, UINT64_MAX, lift_guard);
+}
+
+void runtime_cache_unguard_for_good(void)
+{
+	runtime_lock(&runtime.lock);
+	runtime_cache.is_unguarded = true;
+	each_page(0, UINT64_MAX, lift_guard);
+	runtime_unlock(&runtime.lock);
 }
 
 bool runtime_cache_has_guards(void)

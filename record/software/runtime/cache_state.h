@@ -63,6 +63,7 @@ struct runtime_cache {
 	uint8_t *reserve;      /* pages for threads that leave the cache without memory for a page */
 	uint32_t reserve_used; /* pages */
 	bool is_full;          /* a translation failed for lack of memory */
+	bool is_unguarded;     /* no page is protected any more: blocks in writable pages compare their bytes */
 	struct translate_block work;
 };
 

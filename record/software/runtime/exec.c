@@ -156,7 +156,7 @@ static size_t copy_path(char *out, int64_t folder, uint64_t path)
 	if (file >= 0) {
 		runtime_put(link, sizeof(link), &at, "/proc/self/fd/");
 		runtime_put_number(link, sizeof(link), &at, (uint64_t)file, 10);
-		size = RUNTIME_CALL(SYS_readlink, link, out, PATH_ROOM - 1);
+		size = runtime_proc_readlink(link + strlen("/proc/"), link, out, PATH_ROOM - 1);
 		RUNTIME_CALL(SYS_close, file);
 	}
 	if (size <= 0)
@@ -248,6 +248,8 @@ static bool is_unreadable(const struct runtime_thread *thread, int64_t number)
 /* Why the program cannot be followed: enum channel_not_followed_cause; 0: nothing is known to stand in the way. */
 static uint32_t obstacle(const struct runtime_thread *thread, int64_t number)
 {
+	if (thread->children_elsewhere)
+		return CHANNEL_NOT_FOLLOWED_TRACER;
 	if (gains_privileges(thread, number))
 		return CHANNEL_NOT_FOLLOWED_PRIVILEGES;
 	return is_unreadable(thread, number) ? CHANNEL_NOT_FOLLOWED_UNREADABLE : 0;
@@ -267,6 +269,10 @@ static void fill_start(struct exec_tracer *tracer, struct runtime_thread *thread
 	if (tracer->start.time < runtime.psb_time)
 		tracer->start.time = runtime.psb_time;
 	runtime_unlock(&runtime.lock);
+	if (runtime_namespace_has_kept()) {
+		tracer->start.kept_arena = runtime.kept_arena;
+		tracer->start.kept_proc = runtime.kept_proc;
+	}
 	tracer->ends_slot = thread->tid != thread->pid || thread->is_dummy;
 	if (!tracer->ends_slot)
 		tracer->start.slot = (int64_t)runtime_slot_index(thread->slot);
@@ -333,9 +339,12 @@ int64_t runtime_do_exec(struct runtime_thread *thread, int64_t number)
 	else
 		runtime_threads_settle(thread);
 	runtime_signals_ignored(true);
+	if (followed)
+		runtime_namespace_inherit(true);
 	result = RUNTIME_CALL(number, thread->regs[RDI], thread->regs[RSI], thread->regs[RDX], thread->regs[R10],
 			      thread->regs[R8]);
 	/* execve failed: the program continues. */
+	runtime_namespace_inherit(false);
 	runtime_signals_ignored(false);
 	runtime_threads_resume(thread);
 	if (shares)

@@ -44,7 +44,12 @@ static const struct {
 	{SYS_mmap, PROT_READ | PROT_WRITE | PROT_EXEC},
 	{SYS_mprotect, PROT_READ | PROT_EXEC},
 	{SYS_mprotect, PROT_READ | PROT_WRITE | PROT_EXEC},
+	/* From here on: only of a process that has kept descriptors. See namespace.c. */
+	{.call = SYS_openat},
+	{.call = SYS_readlinkat},
 };
+
+#define NEEDED_IN_NAMESPACES 2u
 
 static bool jump(const struct sock_filter *code, uint32_t a, uint32_t x)
 {
@@ -147,6 +152,7 @@ bool runtime_filter_permits(uint64_t program)
 {
 	static struct sock_filter filter[LENGTH_MAX];
 	static struct runtime_lock lock;
+	const size_t count = sizeof(needed) / sizeof(needed[0]) - (runtime.kept_proc > 0 ? 0 : NEEDED_IN_NAMESPACES);
 	struct sock_fprog given;
 	bool permits = true;
 
@@ -155,7 +161,7 @@ bool runtime_filter_permits(uint64_t program)
 		return true;
 	runtime_lock(&lock);
 	if (runtime_copy(filter, given.filter, given.len * sizeof(filter[0])))
-		for (size_t i = 0; permits && i < sizeof(needed) / sizeof(needed[0]); i++) {
+		for (size_t i = 0; permits && i < count; i++) {
 			const struct seccomp_data data = {
 				.nr = (int)needed[i].call,
 				.arch = AUDIT_ARCH_X86_64,

@@ -284,7 +284,7 @@ static void describe_file(int fd, struct channel_image *image, char *path, size_
 
 	runtime_put(link, sizeof(link), &at, "/proc/self/fd/");
 	runtime_put_number(link, sizeof(link), &at, (uint32_t)fd, 10);
-	length = RUNTIME_CALL(SYS_readlink, link, path, path_size - 1);
+	length = runtime_proc_readlink(link + strlen("/proc/"), link, path, path_size - 1);
 	if (length < 0 || RUNTIME_CALL(SYS_fstat, fd, &status)) {
 		image->flags |= CHANNEL_IMAGE_DELETED;
 		return;

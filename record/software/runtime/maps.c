@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reads /proc/self/maps without a libc. */
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -97,7 +96,7 @@ static void check_file(struct runtime_map *map)
 static bool find_map(struct runtime_map *map, bool (*use)(void *, const struct runtime_map *), void *context)
 {
 	char buffer[BUFFER];
-	const int64_t fd = RUNTIME_CALL(SYS_open, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	const int64_t fd = runtime_proc_open("self/maps", "/proc/self/maps");
 	size_t used = 0;
 	int64_t n;
 	bool found = false;

@@ -205,7 +205,9 @@ struct release *runtime_release_stop(struct runtime_thread *self)
 	if (!release)
 		return NULL;
 	list_waiting(release, self);
-	pid = release->count ? runtime_clone_tracer(release_threads, release, release->stack + STACK_SIZE, NULL) : -1;
+	pid = release->count && !self->children_elsewhere
+		      ? runtime_clone_tracer(release_threads, release, release->stack + STACK_SIZE, NULL)
+		      : -1;
 	if (pid < 0) {
 		RUNTIME_CALL(SYS_munmap, release, sizeof(*release));
 		return NULL;

@@ -58,10 +58,14 @@ struct runtime_thread {
 	struct channel_slot *slot;
 	struct runtime_pending_signal *signals; /* RUNTIME_PENDING_MAX */
 	uint64_t mask;                          /* the program's blocked signals while `pending` is not 0 */
+	uint64_t
+		wait_mask; /* if has_wait_mask, those that the interrupted call waited with, in which its handler runs */
+	bool has_wait_mask;
 	uint32_t pid, tid, process;
 	uint32_t own_tid; /* id in the thread's own pid namespace */
 	bool exec_announced;
-	bool lost_alignment; /* the program's AC flag was cleared for an access of the runtime's */
+	bool children_elsewhere; /* children begin in another pid namespace, whose first process a tracer would be */
+	bool lost_alignment;     /* the program's AC flag was cleared for an access of the runtime's */
 	uint64_t altstack, altstack_size;
 	uint32_t altstack_flags;
 	uint32_t named_tid;
@@ -100,6 +104,9 @@ struct runtime_process {
 	uint8_t *arena;
 	uint32_t pid;
 	uint32_t process;
+	int32_t kept_arena,
+		kept_proc;   /* descriptors of the arena and of the recorder's /proc; 0: none. See namespace.c */
+	uint64_t kept_inode; /* of the arena */
 	bool stopped;
 	bool announcing;  /* images predate the attachment and are reported as rundown */
 	bool stops_known; /* code of a --stop-at function may be in memory */
@@ -172,6 +179,8 @@ void runtime_unlock(struct runtime_lock *lock);
 void *runtime_map(size_t size, int protection, uint64_t near, bool anywhere);
 void runtime_add_area(uint64_t base, uint64_t end);
 bool runtime_is_own(uint64_t base, uint64_t end);
+/* Finds the first memory of the runtime in [base, end): [*own, *own_end), cut to the range. Leaves both alone if there is none. */
+void runtime_next_own(uint64_t base, uint64_t end, uint64_t *own, uint64_t *own_end);
 /* Returns the bytes of address space that the runtime uses, plus a reserve. */
 uint64_t runtime_own_size(void);
 /* Append text, or a number in base 10 or 16. *at stays below size. */
@@ -212,6 +221,8 @@ void runtime_threads_resume(struct runtime_thread *thread);
 struct channel_slot *runtime_slot_at(uint32_t index);
 uint32_t runtime_slot_index(const struct channel_slot *slot);
 void runtime_thread_ids(uint32_t *pid, uint32_t *tid);
+/* A child has been waited for: its process's number; 0: not known. */
+uint32_t runtime_thread_forget_child(uint32_t pid);
 int64_t runtime_do_clone(struct runtime_thread *thread, int64_t number);
 _Noreturn void runtime_do_exit(struct runtime_thread *thread, int64_t number);
 
@@ -326,6 +337,8 @@ bool runtime_cache_write_fault(struct runtime_thread *thread, uint64_t address);
 void runtime_cache_unguard_locked(void);
 /* Lifts the protection of the pages in a range. The caller does not hold runtime.lock. */
 void runtime_cache_unguard_range(uint64_t base, uint64_t end);
+/* Unguards all pages, without the lock. No page is guarded again: blocks in writable pages compare their bytes. */
+void runtime_cache_unguard_for_good(void);
 /* Returns whether the cache protects any page. */
 bool runtime_cache_has_guards(void);
 bool runtime_cache_is_same_page(uint64_t code, uint64_t address);
@@ -341,6 +354,32 @@ void runtime_writes_after(struct runtime_thread *thread, int64_t number, const u
 /* Called after the program has opened a file. */
 void runtime_writes_opened(uint64_t path);
 
+/* ---- status.c: the program's signals in /proc/self/status ---- */
+
+/* The program has opened a file. */
+void runtime_status_opened(const char *path);
+/* The program has read from a file: mends what it has read. */
+void runtime_status_read(struct runtime_thread *thread, int64_t number, const uint64_t args[6], int64_t result);
+
+/* ---- namespace.c ---- */
+
+/* The call may take /proc or the right to open the arena away. */
+void runtime_namespace_before(int64_t number, const uint64_t args[6]);
+void runtime_namespace_after(struct runtime_thread *thread, int64_t number, const uint64_t args[6], int64_t result);
+/* The process has these descriptors, which do not survive execve by themselves. */
+void runtime_namespace_keep(int32_t arena, int32_t proc);
+/* Whether the calling process has the kept descriptors: another one with the same memory may have replaced its own. */
+bool runtime_namespace_has_kept(void);
+/* Around execve: the new program's runtime gets the kept descriptors. */
+void runtime_namespace_inherit(bool inherit);
+/* Opens a file of the recorder's /proc, or reads a link there. path: the same with /proc, if the process has kept none. */
+int64_t runtime_proc_open(const char *name, const char *path);
+int64_t runtime_proc_readlink(const char *name, const char *path, char *out, size_t size);
+/* The program's calls. */
+int64_t runtime_do_close(struct runtime_thread *thread);
+int64_t runtime_do_dup(struct runtime_thread *thread);
+int64_t runtime_do_close_range(struct runtime_thread *thread);
+
 /* ---- syscalls.c ---- */
 
 void runtime_do_syscall(struct runtime_thread *thread);
@@ -352,6 +391,8 @@ void runtime_signals_thread(struct runtime_thread *thread);
 void runtime_signals_attached(struct runtime_thread *thread);
 /* Called around execve with true and false: the new program inherits ignored signals, also ignored faults. */
 void runtime_signals_ignored(bool natively);
+/* A signal has interrupted a call of the program's, which may have waited with a signal mask of its own. */
+void runtime_signals_waited(struct runtime_thread *thread, int64_t number, const uint64_t args[6]);
 void runtime_deliver(struct runtime_thread *thread);
 int64_t runtime_do_sigaction(struct runtime_thread *thread);
 int64_t runtime_do_sigaltstack(struct runtime_thread *thread);

@@ -519,6 +519,9 @@ static void enter_handler(struct runtime_thread *thread, const struct runtime_pe
 	thread->regs[RSP] = frame;
 	thread->flags &= ~0x10500ull; /* RF, DF, TF */
 	thread->pc = action.handler;
+	if (thread->has_wait_mask)
+		thread->mask = thread->wait_mask;
+	thread->has_wait_mask = false;
 	thread->mask |= action.mask | (action.flags & SA_NODEFER ? 0 : BIT(signal));
 }
 
@@ -545,6 +548,39 @@ static void deliver(struct runtime_thread *thread, const struct runtime_pending_
 	enter_handler(thread, pending, action);
 }
 
+/* Where a call finds the mask that it waits with; 0: it has none. */
+static uint64_t wait_mask_at(int64_t number, const uint64_t args[6])
+{
+	uint64_t at = 0;
+
+	switch (number) {
+	case SYS_rt_sigsuspend:
+		return args[0];
+	case SYS_ppoll:
+		return args[3];
+	case SYS_epoll_pwait:
+	case 441: /* epoll_pwait2 */
+		return args[4];
+	case 426: /* io_uring_enter */
+		if (!(args[3] & 8 /* IORING_ENTER_EXT_ARG */))
+			return args[4];
+		return args[4] && runtime_copy(&at, (const void *)args[4], sizeof(at)) ? at : 0;
+	case SYS_pselect6:
+	case 333: /* io_pgetevents */
+		return args[5] && runtime_copy(&at, (const void *)args[5], sizeof(at)) ? at : 0;
+	default:
+		return 0;
+	}
+}
+
+void runtime_signals_waited(struct runtime_thread *thread, int64_t number, const uint64_t args[6])
+{
+	const uint64_t at = wait_mask_at(number, args);
+
+	thread->has_wait_mask = at && runtime_copy(&thread->wait_mask, (const void *)at, sizeof(thread->wait_mask));
+	thread->wait_mask &= ~(BIT(SIGKILL) | BIT(SIGSTOP));
+}
+
 void runtime_deliver(struct runtime_thread *thread)
 {
 	struct runtime_pending_signal signals[RUNTIME_PENDING_MAX];
@@ -568,6 +604,7 @@ void runtime_deliver(struct runtime_thread *thread)
 			deliver(thread, &signals[i]);
 	}
 	thread->pending = 0;
+	thread->has_wait_mask = false;
 	set_mask(thread->mask);
 }
 

@@ -246,7 +246,7 @@ static void send_exec(struct runtime_thread *thread, const struct initial_stack 
 
 	if (!bytes)
 		return;
-	size = RUNTIME_CALL(SYS_readlink, "/proc/self/exe", runtime.program, sizeof(runtime.program) - 1);
+	size = runtime_proc_readlink("self/exe", "/proc/self/exe", runtime.program, sizeof(runtime.program) - 1);
 	runtime.program[size > 0 ? size : 0] = 0;
 	length = strlen(runtime.program);
 	memcpy(bytes, runtime.program, length + 1);
@@ -389,6 +389,10 @@ static _Noreturn void give_up(const struct runtime_start *start)
 	} context = {.flags = 2};
 	static const uint8_t places[16] = {13, 14, 12, 11, 15, 10, 9, 8, 0, 1, 2, 3, 4, 5, 6, 7};
 
+	if (start->kept_proc > 0) {
+		RUNTIME_CALL(SYS_close, start->kept_arena);
+		RUNTIME_CALL(SYS_close, start->kept_proc);
+	}
 	if (runtime.header)
 		__atomic_add_fetch(&runtime.header->untraced_processes, 1, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < 16; i++)
@@ -430,7 +434,11 @@ void runtime_start(const struct runtime_start *given)
 			;
 	if (!runtime_map_arena(start.arena, start.base, start.size))
 		give_up(&start);
-	RUNTIME_CALL(SYS_close, start.arena);
+	if (start.kept_proc > 0) {
+		runtime_namespace_keep(start.arena, start.kept_proc);
+	} else {
+		RUNTIME_CALL(SYS_close, start.arena);
+	}
 	runtime_thread_ids(&runtime.pid, &tid);
 	if (!read_initial_stack(start.registers[RSP], &stack) || !runtime_cache_start())
 		give_up(&start);

@@ -23,6 +23,8 @@
 #define STRING_MIN 256u
 #define ARENA_PIECE (1u << 20)
 #define OWN_TRIES 256u
+/* distance of the vdso's data below its code, in bytes, at most */
+#define VDSO_DATA 0x10000ull
 /* minimal and maximal distance between the cache and the program's code; 2 GiB would be out of reach */
 #define NEAR_MIN (512ll << 20)
 #define NEAR_MAX (1536ll << 20)
@@ -134,6 +136,21 @@ bool runtime_is_own(uint64_t base, uint64_t end)
 		if (runtime.runtime_areas[i][0] < end && runtime.runtime_areas[i][1] > base)
 			return true;
 	return false;
+}
+
+void runtime_next_own(uint64_t base, uint64_t end, uint64_t *own, uint64_t *own_end)
+{
+	uint64_t first = end;
+
+	for (unsigned i = 0; i < runtime.area_count; i++) {
+		const uint64_t *area = runtime.runtime_areas[i];
+
+		if (area[0] >= first || area[1] <= base)
+			continue;
+		first = area[0] > base ? area[0] : base;
+		*own = first;
+		*own_end = area[1] < end ? area[1] : end;
+	}
 }
 
 static void *map_at(uint64_t address, size_t size, int protection)
@@ -394,7 +411,7 @@ void runtime_clock_start(uint64_t vdso)
 
 void runtime_clock_unmapped(uint64_t base, uint64_t end)
 {
-	if (vdso_clock && (uint64_t)vdso_clock >= (base & ~4095ull) && (uint64_t)vdso_clock < end)
+	if (vdso_clock && (uint64_t)vdso_clock >= (base & ~4095ull) && (uint64_t)vdso_clock - VDSO_DATA < end)
 		vdso_clock = NULL;
 }
 

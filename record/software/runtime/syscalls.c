@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -25,9 +26,11 @@ static void send_child_status(struct runtime_thread *thread, int64_t pid, int st
 		.status = (uint32_t)status,
 	};
 
+	if (pid <= 0 || !(WIFEXITED(status) || WIFSIGNALED(status)))
+		return;
 	/* In a separate pid namespace, the program's numbers differ from the trace's numbers. */
-	if (pid > 0 && (WIFEXITED(status) || WIFSIGNALED(status)) &&
-	    thread->pid == (uint32_t)RUNTIME_CALL(SYS_getpid, 0))
+	message.child_process = runtime_thread_forget_child((uint32_t)pid);
+	if (message.child_process || thread->pid == (uint32_t)RUNTIME_CALL(SYS_getpid, 0))
 		runtime_send(thread, &message.header, sizeof(message), NULL, 0);
 }
 
@@ -98,6 +101,7 @@ static void on_open(struct runtime_thread *thread, uint64_t address, int64_t fd)
 	if (!size)
 		return;
 	path[size - 1] = 0;
+	runtime_status_opened(path);
 	if (!skip_text(&at, "/proc/") || !(skip_text(&at, "self") || skip_number(&at, &pid)) ||
 	    !skip_text(&at, "/task/") || !skip_number(&at, &tid) || !skip_text(&at, "/comm") || *at ||
 	    pid != thread->pid)
@@ -231,18 +235,60 @@ static int64_t on_limit(struct runtime_thread *thread, int64_t number)
 	return result;
 }
 
+static uint64_t page_up(uint64_t value)
+{
+	return (value + PAGE - 1) & ~(PAGE - 1);
+}
+
+/* Unmaps all of [base, end) that is not the runtime's. */
+static int64_t unmap_others(uint64_t base, uint64_t end)
+{
+	int64_t result = 0;
+
+	while (base < end && result == 0) {
+		uint64_t own = end, own_end = end;
+
+		runtime_next_own(base, end, &own, &own_end);
+		if (own > base)
+			result = RUNTIME_CALL(SYS_munmap, base, own - base);
+		base = own_end;
+	}
+	return result;
+}
+
 static int64_t on_memory(struct runtime_thread *thread, int64_t number)
 {
 	const uint64_t *regs = thread->regs;
-	const uint64_t end = regs[RDI] + ((regs[RSI] + PAGE - 1) & ~(PAGE - 1));
+	const uint64_t end = regs[RDI] + page_up(regs[RSI]);
 	const bool fixed = number != SYS_mmap || regs[R10] & (MAP_FIXED | MAP_FIXED_NOREPLACE);
+	const bool moves = number == SYS_mremap && regs[R10] & MREMAP_FIXED;
 
-	/* Protects the runtime's memory from the program's mappings. */
-	if (fixed && regs[RSI] && end > regs[RDI] && runtime_is_own(regs[RDI], end))
-		return number == SYS_munmap ? 0 : -ENOMEM;
 	/* The range may contain the vdso, with the clock. */
 	if (fixed && number != SYS_madvise)
 		runtime_clock_unmapped(regs[RDI], end);
+	if (moves)
+		runtime_clock_unmapped(regs[R8], regs[R8] + page_up(regs[RDX]));
+	/* The runtime's memory is none of the program's. */
+	if (fixed && regs[RSI] && end > regs[RDI] && runtime_is_own(regs[RDI], end))
+		return number != SYS_munmap ? -ENOMEM : regs[RDI] % PAGE ? -EINVAL : unmap_others(regs[RDI], end);
+	if (moves && runtime_is_own(regs[R8], regs[R8] + page_up(regs[RDX])))
+		return -ENOMEM;
+	return runtime_program_syscall(thread);
+}
+
+/* In place of what is mapped there. */
+static int64_t on_shmat(struct runtime_thread *thread)
+{
+	const uint64_t *regs = thread->regs;
+	struct shmid_ds status;
+
+	if (regs[RDX] & SHM_REMAP && RUNTIME_CALL(SYS_shmctl, regs[RDI], IPC_STAT, &status) == 0) {
+		const uint64_t end = regs[RSI] + page_up(status.shm_segsz);
+
+		if (runtime_is_own(regs[RSI], end))
+			return -EINVAL;
+		runtime_clock_unmapped(regs[RSI], end);
+	}
 	return runtime_program_syscall(thread);
 }
 
@@ -297,9 +343,19 @@ static int64_t call(struct runtime_thread *thread, int64_t number)
 	case SYS_mmap:
 	case SYS_munmap:
 	case SYS_mprotect:
+	case SYS_pkey_mprotect:
 	case SYS_mremap:
 	case SYS_madvise:
 		return on_memory(thread, number);
+	case SYS_shmat:
+		return on_shmat(thread);
+	case SYS_close:
+		return runtime_do_close(thread);
+	case SYS_dup2:
+	case SYS_dup3:
+		return runtime_do_dup(thread);
+	case SYS_close_range:
+		return runtime_do_close_range(thread);
 	default:
 		return runtime_program_syscall(thread);
 	}
@@ -321,6 +377,7 @@ void runtime_do_syscall(struct runtime_thread *thread)
 	}
 	__atomic_store_n(&thread->in_syscall, 1, __ATOMIC_SEQ_CST);
 	runtime_writes_before(number, args);
+	runtime_namespace_before(number, args);
 	__atomic_store_n(&thread->slot->kick.waits, 1, __ATOMIC_RELAXED);
 	result = call(thread, number);
 	if (result == -EFAULT && runtime_writes_failed())
@@ -342,7 +399,11 @@ void runtime_do_syscall(struct runtime_thread *thread)
 	thread->restart = RUNTIME_RESTART_NEVER;
 	if (result == NATIVELY)
 		return;
+	if (result == -EINTR && thread->pending)
+		runtime_signals_waited(thread, number, args);
 	thread->regs[RAX] = (uint64_t)result;
 	after(thread, number, args, result);
+	runtime_namespace_after(thread, number, args, result);
 	runtime_writes_after(thread, number, args, result);
+	runtime_status_read(thread, number, args, result);
 }

@@ -18,11 +18,13 @@
 /* time for other threads to write their last packets when the process ends, per wait */
 #define END_WAIT_NS 200000l
 #define END_WAITS_MAX 100u
+#define CHILDREN_MAX 256u
 
 _Static_assert(sizeof(struct channel_slot) <= RUNTIME_THREAD_AT, "the thread stands behind its slot");
 _Static_assert(STACK_SIZE + ALTSTACK_SIZE + RUNTIME_PENDING_MAX * sizeof(struct runtime_pending_signal) <=
 		       CHANNEL_RUNTIME_SIZE,
 	       "the stacks fit");
+_Static_assert(sizeof(struct runtime_thread) <= RUNTIME_RETURNS - RUNTIME_THREAD_AT, "the return stack is behind it");
 #define HAS_OFFSET(member, offset)                                                                                     \
 	_Static_assert(offsetof(struct runtime_thread, member) + RUNTIME_THREAD_AT == (offset),                        \
 		       "layout.h says otherwise")
@@ -170,7 +172,7 @@ void runtime_thread_release(struct runtime_thread *thread)
 void runtime_thread_ids(uint32_t *pid, uint32_t *tid)
 {
 	char text[64];
-	int64_t length = RUNTIME_CALL(SYS_readlink, "/proc/thread-self", text, sizeof(text) - 1);
+	int64_t length = runtime_proc_readlink("thread-self", "/proc/thread-self", text, sizeof(text) - 1);
 	uint32_t numbers[2] = {0, 0};
 	unsigned which = 0;
 
@@ -244,6 +246,11 @@ void runtime_thread_call_all(void)
 
 /* ---- beginning ---- */
 
+/* Children that the program has not waited for, by their ids in this process's pid namespace. runtime.threads_lock guards them. */
+static struct {
+	uint32_t pid, process;
+} children[CHILDREN_MAX];
+
 /*
  * Runs first in a child, on the child's own stack. The parent's state is in the child's thread. stack: the program's
  * new stack, or 0.
@@ -281,6 +288,7 @@ void runtime_child(struct runtime_thread *thread, struct runtime_thread *parent,
 		runtime.releasing = false;
 		runtime.threads_lock = (struct runtime_lock){0};
 		runtime.lock = (struct runtime_lock){0};
+		memset(children, 0, sizeof(children));
 	}
 	runtime_thread_start(thread, thread->birth_time);
 	if (same_process) {
@@ -303,11 +311,40 @@ void runtime_child(struct runtime_thread *thread, struct runtime_thread *parent,
 	}
 }
 
+/* If all places are taken, the child's status is known only if the child exits by itself. */
+static void remember_child(uint32_t pid, uint32_t process)
+{
+	runtime_lock(&runtime.threads_lock);
+	for (unsigned i = 0; i < CHILDREN_MAX; i++)
+		if (!children[i].pid || children[i].pid == pid) {
+			children[i].pid = pid;
+			children[i].process = process;
+			break;
+		}
+	runtime_unlock(&runtime.threads_lock);
+}
+
+uint32_t runtime_thread_forget_child(uint32_t pid)
+{
+	uint32_t process = 0;
+
+	runtime_lock(&runtime.threads_lock);
+	for (unsigned i = 0; i < CHILDREN_MAX; i++)
+		if (children[i].pid == pid) {
+			process = children[i].process;
+			children[i].pid = 0;
+			break;
+		}
+	runtime_unlock(&runtime.threads_lock);
+	return process;
+}
+
 int64_t runtime_do_clone(struct runtime_thread *thread, int64_t number)
 {
 	uint64_t flags = number == SYS_clone ? thread->regs[RDI] : number == SYS_vfork ? CLONE_VM | CLONE_VFORK : 0;
 	struct runtime_thread *child;
 	uint64_t all = ~0ull, old = 0;
+	uint32_t child_process;
 	int64_t result;
 
 	if (number == SYS_clone3) {
@@ -352,6 +389,7 @@ int64_t runtime_do_clone(struct runtime_thread *thread, int64_t number)
 		runtime_lock(&runtime.lock);
 		runtime_lock(&runtime.threads_lock);
 	}
+	child_process = child->process;
 	result = runtime_clone(thread, child);
 	if (!(flags & CLONE_VM)) {
 		runtime_unlock(&runtime.threads_lock);
@@ -359,6 +397,8 @@ int64_t runtime_do_clone(struct runtime_thread *thread, int64_t number)
 	}
 	if (result < 0)
 		runtime_thread_release(child);
+	else if (child_process != thread->process && thread->own_tid != thread->tid)
+		remember_child((uint32_t)result, child_process);
 	RUNTIME_CALL(SYS_rt_sigprocmask, 2, &old, 0, 8);
 	return result;
 }

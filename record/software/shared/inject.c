@@ -96,7 +96,7 @@ enum inject_result software_inject_at_exec(const struct channel_config *config, 
 		else
 			software_trace(PTRACE_CONT, (int32_t)pid, 0, (uint64_t)(status >> 8 & 0xff));
 	}
-	start->arena = -1;
+	start->arena = start->kept_arena > 0 ? start->kept_arena : -1;
 	result = put_runtime(&tracee, config, start);
 	if (decided)
 		decided(result, context);

@@ -21,6 +21,7 @@ struct runtime_start {
 	uint64_t time;
 	uint64_t epoch;
 	int64_t slot;
+	int32_t kept_arena, kept_proc; /* descriptors that the program has inherited: the arena, /proc; 0: none */
 };
 
 /* Why the runtime is entered; passed in RSI. */

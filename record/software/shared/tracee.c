@@ -139,10 +139,12 @@ enum inject_result software_tracee_map_runtime(const struct software_tracee *tra
 	int64_t mapped = -1;
 
 	*size = (config->runtime_size + 4095) & ~4095ull;
-	if (!software_tracee_write(tracee, path, config->arena_path, text_size(config->arena_path)))
-		return INJECT_FAILED;
-	*arena = (int32_t)software_tracee_call(tracee, SYS_openat, (uint64_t)AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0, 0,
-					       0);
+	if (*arena < 0) {
+		if (!software_tracee_write(tracee, path, config->arena_path, text_size(config->arena_path)))
+			return INJECT_FAILED;
+		*arena = (int32_t)software_tracee_call(tracee, SYS_openat, (uint64_t)AT_FDCWD, path, O_RDWR | O_CLOEXEC,
+						       0, 0, 0);
+	}
 	if (*arena < 0)
 		return INJECT_NO_ARENA;
 	for (unsigned i = 0; i < TRIES; i++) {

@@ -70,7 +70,7 @@ bool software_tracee_next_call(const struct software_tracee *tracee);
 bool software_tracee_is_64_bit(const struct software_tracee *tracee);
 
 /*
- * Has the thread open the arena and map the runtime: fills in descriptor, address and size. path: where the arena's path
+ * Has the thread open the arena, unless *arena is its descriptor, and map the runtime: fills in descriptor, address and size. path: where the arena's path
  * may be written in the thread's memory.
  */
 enum inject_result software_tracee_map_runtime(const struct software_tracee *tracee,
