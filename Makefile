@@ -58,7 +58,7 @@ endif
 BUILD_PACKAGES := gcc libc6-dev libzstd-dev libxxhash-dev nettle-dev libelf-dev libdw-dev \
 	libzydis-dev libipt-dev libiberty-dev libncurses-dev zlib1g-dev liblzma-dev
 TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard python3-xxhash python3-cffi python3-numpy luajit nasm jq \
-	gzip xz-utils zstd procps linux-perf|linux-tools-generic lcov tmux libsqlite3-dev babeltrace2 tshark dwz curl parallel libc6-dbg libdebuginfod1
+	gzip xz-utils zstd procps linux-perf|linux-tools-generic lcov tmux libsqlite3-dev babeltrace2 tshark dwz curl parallel gdb libc6-dbg libdebuginfod1
 # No unit test is built without these, nor does any run.
 UNIT_PACKAGES  := libcmocka-dev perl python3
 CI_PACKAGES     = git clang clang-format shellcheck mandoc groff-base zsh locales $(BROWSER_PACKAGES) golang-go python3-jsonschema \
@@ -585,7 +585,7 @@ pictures: browser-deps
 # same everywhere: programs in every configuration, streams of every kind, laws of decoding.
 costly := relog_cut relog_laws relog_live_cut relog_live_whole relog_memory relog_merge relog_parts relog_perf_options relog_perf_pt relog_programs \
 	relog_rules relog_redact_flow parallel hardware calls_views calls_truth behaviour flow_library format_readers kernel_turns record_attach \
-	record_failing record_modes software_random software_soak software_transparent software_truth
+	record_failing record_modes gdb software_random software_soak software_transparent software_truth
 cheap_tests := $(filter-out tests/e2e/truth_%.t $(costly:%=tests/e2e/%.t),$(e2e_tests))
 cheap_unit  := $(foreach d,common elf provider record relog,$(filter $(O)/tests/unit/$(d)/%,$(unit)))
 cheap: all python $(cheap_unit) $(helpers) $(programs) $(examples) $(pmu) $(failing)

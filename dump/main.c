@@ -19,6 +19,7 @@ static const struct dump_command *const commands[] = {
 	&dump_command_browse,
 #endif
 	&dump_command_annotate,
+	&dump_command_gdb,
 	&dump_command_diff,
 	&dump_command_lint,
 	&dump_command_verify,

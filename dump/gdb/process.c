@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Chooses a process, its window and its current thread, and reads its memory. */
+#include "dump/gdb/process.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "common/error.h"
+
+/* ---- the process --------------------------------------------------------------------------------- */
+
+static int end_signal(const struct flow_timeline_process *process)
+{
+	return process->has_exit_status && WIFSIGNALED(process->exit_status) ? WTERMSIG(process->exit_status) : 0;
+}
+
+/* Returns the index of the process to show; FLOW_NONE: no process is wanted. */
+static uint32_t choose_process(const struct dump_session *session, const struct flow_timeline *timeline)
+{
+	uint32_t chosen = FLOW_NONE;
+
+	for (size_t i = 0; i < flow_timeline_process_count(timeline); i++) {
+		const struct flow_timeline_process *process = flow_timeline_process(timeline, i);
+
+		if (!dump_filter_wants_thread(&(const struct dump_filter){.pids = session->options->filter.pids},
+					      process->pid, 0) ||
+		    !process->pid || (process->implied && !process->thread_count))
+			continue;
+		if (end_signal(process))
+			return (uint32_t)i;
+		if (chosen == FLOW_NONE)
+			chosen = (uint32_t)i;
+	}
+	return chosen;
+}
+
+/* ---- memory -------------------------------------------------------------------------------------- */
+
+static size_t read_at(struct dump_gdb_process *process, uint64_t time, uint64_t address, uint8_t *bytes, size_t size)
+{
+	struct flow_version version;
+
+	flow_timeline_version(process->timeline, process->process, time, &version);
+	return flow_code_read(process->code, version.root, address, bytes, size);
+}
+
+/* Reads the code of the window's end. Code that was unmapped before is read as of its last time. */
+static size_t process_read_memory(void *context, uint64_t address, uint8_t *bytes, size_t size)
+{
+	struct dump_gdb_process *process = context;
+	const struct flow_timeline_process *owner = flow_timeline_process(process->timeline, process->process);
+	size_t count = process->code ? read_at(process, process->time, address, bytes, size) : 0;
+
+	for (size_t i = owner->image_count; process->code && !count && i > 0; i--) {
+		const struct flow_timeline_image *image = flow_timeline_image(process->timeline, owner->images[i - 1]);
+
+		if (address - image->data.base < image->data.size && image->start <= process->time)
+			count = read_at(process, image->end == FLOW_TIME_END ? process->time : image->end - 1, address,
+					bytes, size);
+	}
+	return count;
+}
+
+/* ---- threads ------------------------------------------------------------------------------------- */
+
+static uint64_t last_time(const struct dump_gdb_thread *thread)
+{
+	return thread->count ? thread->blocks[thread->count - 1].time : 0;
+}
+
+/* Returns whether the thread may be the one in which the signal ended the process: it stands before an instruction. */
+static bool may_have_signal(const struct dump_gdb_process *process, const struct dump_gdb_thread *thread)
+{
+	return process->signal && thread->next;
+}
+
+/*
+ * The thread with the last block. If a signal ended the process, a thread that stands before an instruction comes first,
+ * and of several the thread that stopped first: the end of a process stops its other threads.
+ */
+static size_t choose_thread(const struct dump_gdb_process *process)
+{
+	const struct dump_gdb_model *model = &process->model;
+	size_t chosen = 0;
+
+	for (size_t i = 1; i < model->thread_count; i++) {
+		const struct dump_gdb_thread *thread = &model->threads[i], *best = &model->threads[chosen];
+		const bool stopped = may_have_signal(process, thread);
+
+		if (stopped != may_have_signal(process, best) ? stopped
+		    : stopped                                 ? last_time(thread) < last_time(best)
+							      : last_time(thread) > last_time(best))
+			chosen = i;
+	}
+	return chosen;
+}
+
+static void set_current(struct dump_gdb_process *process)
+{
+	struct dump_gdb_model *model = &process->model;
+	size_t candidates = 0;
+
+	model->current = choose_thread(process);
+	process->time = process->window.last_time ? process->window.last_time : UINT64_MAX - 1;
+	for (size_t i = 0; i < model->thread_count; i++) {
+		if (!process->window.last_time && !model->threads[i].after && i == model->current)
+			model->threads[i].signal = (uint8_t)process->signal;
+		candidates += may_have_signal(process, &model->threads[i]);
+	}
+	model->threads_in_question = candidates;
+}
+
+int dump_gdb_process_move(struct dump_gdb_process *process, const struct dump_gdb_window *window)
+{
+	struct dump_gdb_window wanted = *window;
+	struct flow_code *code = NULL;
+	int status;
+
+	if (wanted.first_time < process->program_time)
+		wanted.first_time = process->program_time;
+	process->options.code = &code;
+	status = dump_gdb_blocks_read(process->session->trace, process->timeline, &process->options, &wanted,
+				      &process->model);
+	if (status < 0) {
+		flow_code_close(code);
+		return status;
+	}
+	if (code) {
+		flow_code_close(process->code);
+		process->code = code;
+	}
+	process->window = wanted;
+	set_current(process);
+	return 0;
+}
+
+int dump_gdb_process_open(struct dump_gdb_process *process, struct dump_session *session,
+			  const struct flow_timeline *timeline, uint64_t instructions,
+			  void (*monitor)(void *context, const char *command, struct ptl_bytes *text))
+{
+	const struct dump_filter *filter = &session->options->filter;
+	const struct flow_timeline_process *chosen;
+	const struct flow_program *program;
+	struct dump_gdb_window window = {
+		.first_time = filter->first_time,
+		.last_time = filter->last_time == UINT64_MAX ? 0 : filter->last_time,
+		.instructions = instructions,
+	};
+	int status;
+
+	process->session = session;
+	process->timeline = timeline;
+	process->process = choose_process(session, timeline);
+	if (process->process == FLOW_NONE)
+		return common_fail(PTL_NOT_FOUND, "%s has no process", session->path);
+	chosen = flow_timeline_process(timeline, process->process);
+	process->pid = chosen->pid;
+	process->signal = end_signal(chosen);
+	process->options = dump_session_view_options(session);
+	process->options.selection.pids = &process->pid;
+	process->options.selection.pid_count = 1;
+	program = flow_timeline_program_at(timeline, process->process,
+					   window.last_time ? window.last_time : UINT64_MAX);
+	/* An exec replaces all memory: only the last program is shown. */
+	if (program && chosen->program_count > 1)
+		process->program_time = program->time;
+	process->model.pid = chosen->pid;
+	process->model.context = process;
+	process->model.read_memory = process_read_memory;
+	process->model.monitor = monitor;
+	status = dump_gdb_process_move(process, &window);
+	return status == PTL_NOT_FOUND ? common_fail_in(status, "%s: process %u", session->path, process->pid) : status;
+}
+
+void dump_gdb_process_close(struct dump_gdb_process *process)
+{
+	dump_gdb_threads_free(process->model.threads, process->model.thread_count);
+	flow_code_close(process->code);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A process of a trace as the model of gdb's server. */
+#ifndef DUMP_GDB_PROCESS_H
+#define DUMP_GDB_PROCESS_H
+
+#include "dump/gdb/model.h"
+#include "dump/gdb/trace_blocks.h"
+#include "dump/session/session.h"
+#include "flow/code/code.h"
+
+struct dump_gdb_process {
+	struct dump_gdb_model model;
+	struct dump_session *session;
+	const struct flow_timeline *timeline;
+	struct flow_view_options options;
+	struct flow_code *code; /* NULL before the first blocks are read */
+	uint32_t process;       /* index in the timeline */
+	uint32_t pid;
+	uint64_t program_time; /* the current program began at this time; 0: before the trace */
+	uint64_t time;         /* address space of this time is shown */
+	struct dump_gdb_window window;
+	int signal; /* signal that ended the process; 0: none, or unknown */
+};
+
+/*
+ * Chooses the process of the options: the first one killed by a signal, else the first one with a program. Reads the
+ * blocks of the window of the options. monitor: the function of the model. Returns PTL_NOT_FOUND, if the process has no blocks; PTL_UNSUPPORTED for 32-bit
+ * code; errors of the reader. Close in any case.
+ */
+int dump_gdb_process_open(struct dump_gdb_process *process, struct dump_session *session,
+			  const struct flow_timeline *timeline, uint64_t instructions,
+			  void (*monitor)(void *context, const char *command, struct ptl_bytes *text));
+void dump_gdb_process_close(struct dump_gdb_process *process);
+
+/* Reads the blocks of another window. On failure the process is unchanged. */
+int dump_gdb_process_move(struct dump_gdb_process *process, const struct dump_gdb_window *window);
+
+#endif
