@@ -172,10 +172,10 @@ static int note_jitdump(struct record_jit_files *files, const struct record_mapp
 
 int record_jit_files_note(struct record_jit_files *files, const struct record_mapping *mapping)
 {
-	/* Kernel code such as "[vdso]" has a name without a file. */
-	const bool of_kernel = mapping->path_length > 1 && mapping->path[0] == '[' && mapping->path[1] == 'v';
+	/* Every process has the vdso, which no compiler made. */
+	const bool is_vdso = mapping->path_length > 1 && mapping->path[0] == '[' && mapping->path[1] == 'v';
 
-	if (files->count == FILES_MAX || of_kernel)
+	if (files->count == FILES_MAX || mapping->of_kernel || is_vdso)
 		return 0;
 	if (elf_is_jitdump_name(mapping->path, mapping->path_length))
 		return note_jitdump(files, mapping);

@@ -124,9 +124,9 @@ check("a heading for each stream", [re.sub(r"^stream \d+", "stream", line) for l
 got = packets("--tid", "2", "two.ptl")
 check("one thread", texts(got.stdout) == ["psb", "psbend", "cbr 7"], got.stdout)
 got = packets("--pid", "2", "two.ptl")
-check("no such process", got.stdout == "" and got.returncode == 0, got)
+check("no such process", got.stdout == "" and got.returncode == 2 and "there is no process 2" in got.stderr, got)
 got = packets("--cpu", "0", "two.ptl")
-check("no such CPU", got.stdout == "" and got.returncode == 0, got)
+check("no such CPU", got.stdout == "" and got.returncode == 2 and "there is no CPU 0" in got.stderr, got)
 
 # Time: a program whose clock counts instructions, so that its packets are the same in each run.
 record = os.path.join(os.environ["PTL_BIN"], "ptl-record")
