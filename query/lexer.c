@@ -8,6 +8,7 @@
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/program/options.h"
+#include "common/text/digits.h"
 
 #define NUMBER_MAX 63 /* maximum characters of a number */
 
@@ -100,15 +101,6 @@ const char *query_token_shown(const struct query_lexer *lexer, const struct quer
 
 /* ---- strings and names ------------------------------------------------------------------- */
 
-static int hex_value(char c)
-{
-	if (is_digit(c))
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* Parses an escape; the cursor is behind the backslash. */
 static int read_escape(struct query_lexer *lexer, struct query_place at, struct ptl_bytes *out)
 {
@@ -120,7 +112,7 @@ static int read_escape(struct query_lexer *lexer, struct query_place at, struct 
 		byte = to[found - from];
 		step_byte(lexer);
 	} else {
-		int high = hex_value(peek(lexer, 1)), low = high < 0 ? -1 : hex_value(peek(lexer, 2));
+		int high = common_hex_digit(peek(lexer, 1)), low = high < 0 ? -1 : common_hex_digit(peek(lexer, 2));
 
 		if (c != 'x' || low < 0 || !(high | low))
 			return refuse(lexer, at, "\\\", \\\\, \\n, \\t or \\xNN",
@@ -229,7 +221,7 @@ static int read_number(struct query_lexer *lexer, struct query_token *token)
 		fraction |= point;
 		if (n < NUMBER_MAX)
 			text[n++] = c;
-		if (digits == n - 1 && (point || is_digit(c) || (hex && (n == 2 || hex_value(c) >= 0))))
+		if (digits == n - 1 && (point || is_digit(c) || (hex && (n == 2 || common_hex_digit(c) >= 0))))
 			digits = n;
 	}
 	text[n] = '\0';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fast formatting of numbers, for writers of many numbers. */
+/* Digits: fast formatting of numbers, for writers of many numbers, and the values of hexadecimal digits. */
 #ifndef COMMON_TEXT_DIGITS_H
 #define COMMON_TEXT_DIGITS_H
 
@@ -9,6 +9,16 @@
 
 /* The text "000102...99". */
 extern const char common_digit_pairs[200];
+
+/* Returns the value of a hexadecimal digit; -1: no digit. */
+static inline int common_hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
 
 /* Writes the decimal digits of `value` so that they end before `end`. Returns their start. */
 static inline char *common_digits_before(char *end, uint64_t value)

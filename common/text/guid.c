@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "common/error.h"
+#include "common/text/digits.h"
 
 #define TEXT_LENGTH (PTL_GUID_TEXT_SIZE - 1)
 
@@ -23,17 +24,6 @@ bool common_guid_equal(const struct ptl_guid *a, const struct ptl_guid *b)
 	return memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
 }
 
-static int hex_digit(char c)
-{
-	static const char digits[] = "0123456789abcdef";
-	const char *found;
-
-	if (c >= 'A' && c <= 'F')
-		c = (char)(c - 'A' + 'a');
-	found = c ? strchr(digits, c) : NULL;
-	return found ? (int)(found - digits) : -1;
-}
-
 bool common_guid_parse(const char *text, struct ptl_guid *guid)
 {
 	const size_t length = strlen(text);
@@ -48,8 +38,8 @@ bool common_guid_parse(const char *text, struct ptl_guid *guid)
 
 		if (dash_before(i) && *text++ != '-')
 			return false;
-		high = hex_digit(text[0]);
-		low = hex_digit(text[1]);
+		high = common_hex_digit(text[0]);
+		low = common_hex_digit(text[1]);
 		if (high < 0 || low < 0)
 			return false;
 		result.bytes[text_order[i]] = (uint8_t)(high << 4 | low);

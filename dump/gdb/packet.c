@@ -4,20 +4,13 @@
 
 #include <string.h>
 
+#include "common/text/digits.h"
+
 #define ESCAPE '}'
 #define ESCAPE_BIT 0x20
 #define INTERRUPT 0x03
 
 /* ---- received packets ---------------------------------------------------------------------------- */
-
-static int digit_value(uint8_t digit)
-{
-	if (digit >= '0' && digit <= '9')
-		return digit - '0';
-	if (digit >= 'a' && digit <= 'f')
-		return digit - 'a' + 10;
-	return digit >= 'A' && digit <= 'F' ? digit - 'A' + 10 : -1;
-}
 
 static void packet_start(struct dump_gdb_parser *parser)
 {
@@ -66,7 +59,7 @@ static void packet_inside(struct dump_gdb_parser *parser, uint8_t byte)
 
 static enum dump_gdb_input packet_end(struct dump_gdb_parser *parser, uint8_t byte)
 {
-	const int high = digit_value(parser->high), low = digit_value(byte);
+	const int high = common_hex_digit((char)parser->high), low = common_hex_digit((char)byte);
 
 	parser->state = DUMP_GDB_OUTSIDE;
 	parser->data[parser->size] = 0;
@@ -143,8 +136,8 @@ bool dump_gdb_read_hex(const char **text, uint64_t *value)
 	size_t digits = 0;
 
 	*value = 0;
-	for (; digits <= 16 && digit_value((uint8_t)(*text)[digits]) >= 0; digits++)
-		*value = *value << 4 | (uint64_t)digit_value((uint8_t)(*text)[digits]);
+	for (; digits <= 16 && common_hex_digit((*text)[digits]) >= 0; digits++)
+		*value = *value << 4 | (uint64_t)common_hex_digit((*text)[digits]);
 	if (!digits || digits > 16)
 		return false;
 	*text += digits;
@@ -161,23 +154,11 @@ bool dump_gdb_read_word(const char **text, const char *word)
 	return true;
 }
 
-void dump_gdb_add_hex(struct ptl_bytes *text, const void *bytes, size_t size)
-{
-	static const char digits[] = "0123456789abcdef";
-	const uint8_t *from = bytes;
-	uint8_t *to = common_bytes_grow(text, 2 * size);
-
-	for (size_t i = 0; to && i < size; i++) {
-		*to++ = (uint8_t)digits[from[i] >> 4];
-		*to++ = (uint8_t)digits[from[i] & 15];
-	}
-}
-
 bool dump_gdb_read_hex_bytes(const char *text, struct ptl_bytes *bytes)
 {
 	for (; *text; text += 2) {
-		const int high = digit_value((uint8_t)text[0]);
-		const int low = high < 0 ? -1 : digit_value((uint8_t)text[1]);
+		const int high = common_hex_digit(text[0]);
+		const int low = high < 0 ? -1 : common_hex_digit(text[1]);
 
 		if (low < 0)
 			return false;

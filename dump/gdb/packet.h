@@ -45,8 +45,6 @@ bool dump_gdb_read_hex(const char **text, uint64_t *value);
 /* Reads the word, if the text begins with this word. */
 bool dump_gdb_read_word(const char **text, const char *word);
 
-/* Appends bytes as two hexadecimal digits each. */
-void dump_gdb_add_hex(struct ptl_bytes *text, const void *bytes, size_t size);
 /* Appends the bytes of hexadecimal digits. Returns false at a character that is no digit, or at half a byte. */
 bool dump_gdb_read_hex_bytes(const char *text, struct ptl_bytes *bytes);
 

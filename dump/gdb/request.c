@@ -201,7 +201,7 @@ static void add_rip(const struct dump_gdb_server *server, struct ptl_bytes *repl
 		return;
 	}
 	common_store_le(bytes, dump_gdb_thread_pc(thread), sizeof(bytes));
-	dump_gdb_add_hex(reply, bytes, sizeof(bytes));
+	common_text_hex_bytes(reply, bytes, sizeof(bytes));
 }
 
 static void answer_registers(struct dump_gdb_server *server, const char *text, struct ptl_bytes *reply)
@@ -243,7 +243,7 @@ static void answer_memory(struct dump_gdb_server *server, const char *text, stru
 		count = server->model->read_memory(server->model->context, address, bytes,
 						   size < MEMORY_MAX ? (size_t)size : MEMORY_MAX);
 	if (count)
-		dump_gdb_add_hex(reply, bytes, count);
+		common_text_hex_bytes(reply, bytes, count);
 	else
 		common_text_add(reply, ERROR);
 }
@@ -450,7 +450,7 @@ static void answer_monitor(struct dump_gdb_server *server, const char *text, str
 	else
 		server->model->monitor(server->model->context, common_text_string(&command), &output);
 	if (output.size)
-		dump_gdb_add_hex(reply, output.data, output.size);
+		common_text_hex_bytes(reply, output.data, output.size);
 	else if (!reply->size)
 		common_text_add(reply, "OK");
 	common_bytes_free(&command);
