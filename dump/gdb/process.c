@@ -76,39 +76,35 @@ static bool may_have_signal(const struct dump_gdb_process *process, const struct
 }
 
 /*
- * The thread with the last block. If a signal ended the process, a thread that stands before an instruction comes first,
- * and of several the thread that stopped first: the end of a process stops its other threads.
+ * Checks whether gdb shows thread a rather than b: the thread with the last block. If a signal ended the process, a thread
+ * that stands before an instruction comes first, and of several the thread that stopped first: the end of a process stops
+ * its other threads.
  */
-static size_t choose_thread(const struct dump_gdb_process *process)
+static bool is_shown_before(const struct dump_gdb_process *process, const struct dump_gdb_thread *a,
+			    const struct dump_gdb_thread *b)
 {
-	const struct dump_gdb_model *model = &process->model;
-	size_t chosen = 0;
+	const bool stopped = may_have_signal(process, a);
 
-	for (size_t i = 1; i < model->thread_count; i++) {
-		const struct dump_gdb_thread *thread = &model->threads[i], *best = &model->threads[chosen];
-		const bool stopped = may_have_signal(process, thread);
-
-		if (stopped != may_have_signal(process, best) ? stopped
-		    : stopped                                 ? last_time(thread) < last_time(best)
-							      : last_time(thread) > last_time(best))
-			chosen = i;
-	}
-	return chosen;
+	if (stopped != may_have_signal(process, b))
+		return stopped;
+	return stopped ? last_time(a) < last_time(b) : last_time(a) > last_time(b);
 }
 
 static void set_current(struct dump_gdb_process *process)
 {
 	struct dump_gdb_model *model = &process->model;
-	size_t candidates = 0;
+	struct dump_gdb_thread *threads = model->threads;
 
-	model->current = choose_thread(process);
-	process->time = process->window.last_time ? process->window.last_time : UINT64_MAX - 1;
+	model->current = 0;
+	model->threads_in_question = 0;
 	for (size_t i = 0; i < model->thread_count; i++) {
-		if (!process->window.last_time && !model->threads[i].after && i == model->current)
-			model->threads[i].signal = (uint8_t)process->signal;
-		candidates += may_have_signal(process, &model->threads[i]);
+		model->threads_in_question += may_have_signal(process, &threads[i]);
+		if (is_shown_before(process, &threads[i], &threads[model->current]))
+			model->current = i;
 	}
-	model->threads_in_question = candidates;
+	process->time = process->window.last_time ? process->window.last_time : UINT64_MAX - 1;
+	if (model->thread_count && !process->window.last_time && !threads[model->current].after)
+		threads[model->current].signal = (uint8_t)process->signal;
 }
 
 int dump_gdb_process_move(struct dump_gdb_process *process, const struct dump_gdb_window *window)

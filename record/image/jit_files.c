@@ -173,9 +173,7 @@ static int note_jitdump(struct record_jit_files *files, const struct record_mapp
 int record_jit_files_note(struct record_jit_files *files, const struct record_mapping *mapping)
 {
 	/* Every process has the vdso, which no compiler made. */
-	const bool is_vdso = mapping->path_length > 1 && mapping->path[0] == '[' && mapping->path[1] == 'v';
-
-	if (files->count == FILES_MAX || mapping->of_kernel || is_vdso)
+	if (files->count == FILES_MAX || mapping->of_kernel)
 		return 0;
 	if (elf_is_jitdump_name(mapping->path, mapping->path_length))
 		return note_jitdump(files, mapping);
