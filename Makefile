@@ -7,7 +7,8 @@
 #   format/                         lib/libptl.a and lib/libptl.so (with common)
 #   provider/*.c                    lib/libptl-provider.a and .so (with what provider_needs names)
 #   flow/                           lib/libptl-flow.a and lib/libptl-flow.so, which uses libptl.so
-#   elf/ query/ import/             lib/elf.a, lib/query.a, lib/import.a, with their folders
+#   elf/ query/ perf/ import/       lib/elf.a, lib/query.a, lib/perf.a, lib/import.a, with their folders
+#   analysis/                       lib/analysis.a
 #   record/ but software/runtime/   lib/record.a     record/main.c  bin/ptl-record
 #   record/software/runtime/        what runs in traced programs: an image within lib/record.a
 #   relog/                          lib/relog.a      relog/main.c   bin/ptl-relog
@@ -155,7 +156,9 @@ provider_needs := common/bytes.c common/error.c common/text/guid_name.c common/s
 elf_src     := $(call tree,elf)
 query_src   := $(call tree,query)
 flow_src    := $(call tree,flow)
+perf_src    := $(call tree,perf)
 import_src  := $(call tree,import)
+analysis_src := $(call tree,analysis)
 # Freestanding, and compiled in its own way; of the other parts it has what needs no libc.
 runtime_src := $(call tree,record/software/runtime) record/software/shared/inject.c record/software/shared/tracee.c record/channel/shared/address_space.c common/vector.c
 record_src  := $(filter-out $(mains) record/software/runtime/%,$(call tree,record))
@@ -198,7 +201,9 @@ elf     := $(O)/lib/elf.a
 query   := $(O)/lib/query.a
 flow    := $(O)/lib/libptl-flow.a
 flow_shared := $(O)/lib/$(flow_soname)
+perf    := $(O)/lib/perf.a
 import  := $(O)/lib/import.a
+analysis := $(O)/lib/analysis.a
 record  := $(O)/lib/record.a
 relog   := $(O)/lib/relog.a
 dump    := $(O)/lib/dump.a
@@ -312,7 +317,9 @@ $(provider): $(provider_objects)
 $(eval $(call archive,$(elf_src),$(elf)))
 $(eval $(call archive,$(query_src),$(query)))
 $(eval $(call archive,$(flow_src),$(flow)))
+$(eval $(call archive,$(perf_src),$(perf)))
 $(eval $(call archive,$(import_src),$(import)))
+$(eval $(call archive,$(analysis_src),$(analysis)))
 $(eval $(call archive,$(record_src),$(record)))
 
 # memset is not to be made of calls of memset. Compilers of Ubuntu define _FORTIFY_SOURCE by themselves, which takes libc.
@@ -390,24 +397,26 @@ $(1): $(2)
 	@mkdir -p $$(@D)
 	$$(Q)$$(link) -o $$@ $$(filter %.o,$$^) -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $(3)
 endef
-$(eval $(call program,$(O)/bin/ptl-record,$(call objects,record/main.c) $(record) $(import) $(query) $(elf) $(provider) $(format),$(record_libs)))
-$(eval $(call program,$(O)/bin/ptl-relog,$(call objects,relog/main.c) $(relog) $(import) $(flow) $(query) $(elf) $(format),$(relog_libs)))
-$(eval $(call program,$(O)/bin/ptl-dump,$(call objects,dump/main.c) $(dump) $(import) $(flow) $(query) $(elf) $(format),$(dump_libs)))
+$(eval $(call program,$(O)/bin/ptl-record,$(call objects,record/main.c) $(record) $(import) $(perf) $(query) $(elf) $(provider) $(format),$(record_libs)))
+$(eval $(call program,$(O)/bin/ptl-relog,$(call objects,relog/main.c) $(relog) $(import) $(flow) $(perf) $(query) $(elf) $(format),$(relog_libs)))
+$(eval $(call program,$(O)/bin/ptl-dump,$(call objects,dump/main.c) $(dump) $(import) $(analysis) $(flow) $(perf) $(query) $(elf) $(format),$(dump_libs)))
 
 # A unit test is linked with the part whose folder it is in and the parts below, which keeps dependencies pointing
 # down. A folder of no part gets everything.
-every_lib := $(record) $(relog) $(dump) $(import) $(flow) $(query) $(elf) $(provider) $(format)
+every_lib := $(record) $(relog) $(dump) $(import) $(analysis) $(flow) $(perf) $(query) $(elf) $(provider) $(format)
 every_ext := $(dump_libs) $(record_libs)
 part_common := $(common)
 part_format := $(format)
 part_elf    := $(elf) $(format)
 part_provider := $(provider) $(format)
 part_query  := $(query) $(elf) $(provider) $(format)
-part_flow   := $(flow) $(query) $(elf) $(provider) $(format)
-part_import := $(import) $(flow) $(query) $(elf) $(provider) $(format)
-part_record := $(record) $(part_import)
+# Tests of the flow and of the recorder count with analysis/profile.
+part_flow   := $(analysis) $(flow) $(query) $(elf) $(provider) $(format)
+part_analysis := $(part_flow)
+part_import := $(import) $(flow) $(perf) $(query) $(elf) $(provider) $(format)
+part_record := $(record) $(analysis) $(part_import)
 part_relog  := $(relog) $(part_import)
-part_dump   := $(dump) $(part_import)
+part_dump   := $(dump) $(analysis) $(part_import)
 part_of      = $(or $(part_$(notdir $(patsubst %/,%,$(dir $(1))))),$(every_lib))
 $(foreach t,$(unit),$(eval $(call program,$(t),$(t:$(O)/%=$(O)/obj/%.o) \
 	$(support) $(call part_of,$(t)),$(every_ext) -lcmocka)))

@@ -15,13 +15,13 @@
 #include "record/capture/settings.h"
 #include "record/check/check.h"
 #include "record/control/control.h"
+#include "record/kernel_event/flags.h"
+#include "record/kernel_event/sdt.h"
+#include "record/kernel_event/uprobe_event.h"
 #include "record/launch/command.h"
 #include "record/provider/list.h"
 #include "record/provider/rules.h"
 #include "record/source.h"
-#include "record/tracepoint/flags.h"
-#include "record/tracepoint/sdt.h"
-#include "record/tracepoint/uprobe_event.h"
 
 #define PSB_PERIOD_MIN 128u
 #define PSB_PERIOD_MAX (1u << 30)
@@ -488,7 +488,7 @@ static int record(struct record_settings *settings, int argc, char **argv)
 		return fflush(stdout) ? COMMON_EXIT_SYSTEM : COMMON_EXIT_OK;
 	}
 	if (settings->list_probes && !argv[first]) {
-		status = tracepoint_sdt_list(settings->list_probes, settings->json);
+		status = kernel_event_sdt_list(settings->list_probes, settings->json);
 		return status < 0       ? common_message_failure(status)
 		       : fflush(stdout) ? COMMON_EXIT_SYSTEM
 					: COMMON_EXIT_OK;
@@ -538,7 +538,7 @@ static void hint_command(const char *word)
 /* Checks the sources, and removes unused probes. */
 static void check_sources(struct check_list *list)
 {
-	tracepoint_uprobe_event_clean();
+	kernel_event_uprobe_event_clean();
 	record_source_check(list);
 }
 
@@ -566,7 +566,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "check"))
 		return record_check(argc - 1, argv + 1, check_sources);
 	if (argc > 1 && !strcmp(argv[1], "list"))
-		tracepoint_uprobe_event_clean();
+		kernel_event_uprobe_event_clean();
 	if (argc > 1 && record_control_is_command(argv[1]))
 		return record_control_command(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "start"))

@@ -8,12 +8,12 @@
 #include "common/program/message.h"
 #include "record/control/server.h"
 #include "record/intel_pt/source.h"
-#include "record/kernel/source.h"
+#include "record/kernel_event/source.h"
 #include "record/native/source.h"
+#include "record/observe/source.h"
 #include "record/provider/source.h"
 #include "record/session/session.h"
 #include "record/software/session.h"
-#include "record/tracepoint/source.h"
 
 /* best first */
 static const struct record_source *const sources[] = {

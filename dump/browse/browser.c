@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/function/source_note.h"
 #include "common/error.h"
 #include "common/text/text.h"
-#include "dump/print/source_note.h"
 
 static const struct dump_browse_view *const views[] = {
 	[DUMP_BROWSE_THREADS] = &dump_browse_threads_view,
@@ -113,7 +113,7 @@ bool dump_browse_previous_number(uint64_t *row)
 
 void dump_browse_selection_text(struct dump_browser *browser, struct ptl_bytes *text)
 {
-	const struct flow_timeline *timeline = browser->calls_session.timeline;
+	const struct flow_timeline *timeline = browser->calls_input.timeline;
 	const struct dump_browse_selection *selection = &browser->selection;
 	const struct flow_timeline_process *process;
 
@@ -142,9 +142,9 @@ static int copy_ids(struct common_id_set *copy, const struct common_id_set *set)
 
 static int choose_ids(struct dump_browser *browser)
 {
-	struct dump_filter *filter = &browser->session->options->filter;
+	struct analysis_filter *filter = &browser->run->options->filter;
 	const struct dump_browse_selection *selection = &browser->selection;
-	const struct flow_timeline *timeline = browser->calls_session.timeline;
+	const struct flow_timeline *timeline = browser->calls_input.timeline;
 	int status = copy_ids(&filter->pids, &browser->pids);
 
 	if (status == 0)
@@ -162,23 +162,23 @@ static int choose_ids(struct dump_browser *browser)
 	return status;
 }
 
-int dump_browse_decode(struct dump_browser *browser, const struct dump_call_observer *observer)
+int dump_browse_decode(struct dump_browser *browser, const struct analysis_call_observer *observer)
 {
 	const int status = choose_ids(browser);
 
 	dump_browse_say_now(browser, " decoding ... (Ctrl-C ends ptl-dump)");
-	return status == 0 ? dump_call_session_run(&browser->calls_session, observer) : status;
+	return status == 0 ? analysis_calls_observe(&browser->calls_input, observer) : status;
 }
 
 bool dump_browse_finds(struct dump_browser *browser, uint32_t function)
 {
-	const struct dump_function *data = dump_function(browser->calls_session.functions, function);
+	const struct analysis_function *data = analysis_function(browser->calls_input.functions, function);
 	const char *search = common_text_string(&browser->search);
 
-	if (dump_function_matches(data, search))
+	if (analysis_function_matches(data, search))
 		return true;
 	browser->text.size = 0;
-	dump_function_text(data, &browser->text);
+	analysis_function_text(data, &browser->text);
 	return strstr(common_text_string(&browser->text), search) != NULL;
 }
 
@@ -231,7 +231,7 @@ static void draw_head(struct dump_browser *browser)
 
 	text->size = 0;
 	common_text_add(text, " ");
-	common_text_safe(text, common_base_name(browser->session->path));
+	common_text_safe(text, common_base_name(browser->run->path));
 	common_text_format(text, "   %s", view_of(browser)->name);
 	if (browser->view != DUMP_BROWSE_THREADS) {
 		common_text_add(text, " of ");
@@ -446,12 +446,12 @@ static int take_key(struct dump_browser *browser, int key)
 
 static int open_browser(struct dump_browser *browser)
 {
-	const struct dump_filter *filter = &browser->session->options->filter;
-	int status = dump_call_session_open(&browser->calls_session, browser->session);
+	const struct analysis_filter *filter = &browser->run->options->filter;
+	int status = dump_calls_open(&browser->calls_input, browser->run);
 
 	if (status == 0)
-		status = flow_sources_open(browser->session->trace, browser->calls_session.timeline, &browser->sources);
-	dump_source_texts_start(&browser->texts, browser->session->trace);
+		status = flow_sources_open(browser->run->trace, browser->calls_input.timeline, &browser->sources);
+	dump_source_texts_start(&browser->texts, browser->run->trace);
 	if (status == 0)
 		status = copy_ids(&browser->pids, &filter->pids);
 	return status == 0 ? copy_ids(&browser->tids, &filter->tids) : status;
@@ -459,31 +459,31 @@ static int open_browser(struct dump_browser *browser)
 
 static void close_browser(struct dump_browser *browser)
 {
-	dump_report_free(&browser->report);
+	analysis_report_free(&browser->report);
 	dump_browse_calls_free(&browser->calls);
 	free(browser->choices);
 	common_id_set_free(&browser->pids);
 	common_id_set_free(&browser->tids);
 	/* The screen is restored by now, so the user sees these messages. */
-	dump_warn_of_sources(browser->sources, NULL);
+	analysis_warn_of_sources(browser->sources, NULL);
 	flow_sources_close(browser->sources);
 	dump_source_texts_warn(&browser->texts);
 	dump_source_texts_free(&browser->texts);
 	common_bytes_free(&browser->search);
 	common_bytes_free(&browser->message);
 	common_bytes_free(&browser->text);
-	dump_call_session_close(&browser->calls_session);
+	dump_calls_close(&browser->calls_input, browser->run);
 }
 
-int dump_browse_run(struct dump_session *session)
+int dump_browse_run(struct dump_run *run)
 {
-	struct dump_browser browser = {.session = session, .selection = {FLOW_NONE, FLOW_NONE}};
+	struct dump_browser browser = {.run = run, .selection = {FLOW_NONE, FLOW_NONE}};
 	int status = open_browser(&browser);
 
 	if (status == 0)
 		status = dump_browse_screen_start();
 	/* Progress messages would be drawn over. */
-	session->progress = false;
+	run->progress = false;
 	while (status == 0 && !browser.ended) {
 		draw(&browser);
 		browser.message.size = 0;

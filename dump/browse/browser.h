@@ -3,10 +3,11 @@
 #ifndef DUMP_BROWSE_BROWSER_H
 #define DUMP_BROWSE_BROWSER_H
 
-#include "dump/call/call_report.h"
+#include "analysis/call/call_report.h"
 #include "dump/browse/call_rows.h"
 #include "dump/browse/screen.h"
 #include "dump/print/source_text.h"
+#include "dump/run/calls.h"
 
 /* The flow that the report and calls show: all selected flow, or a process or thread of it. */
 struct dump_browse_selection {
@@ -28,8 +29,8 @@ struct dump_browse_contents {
 };
 
 struct dump_browser {
-	struct dump_session *session;
-	struct dump_call_session calls_session;
+	struct dump_run *run;
+	struct analysis_calls calls_input;
 	enum dump_browse_screenful view;
 	struct dump_browse_position positions[DUMP_BROWSE_VIEWS];
 	struct common_id_set pids, tids; /* selected by the options */
@@ -40,8 +41,8 @@ struct dump_browser {
 	struct dump_browse_selection selection;
 
 	struct dump_browse_contents contents[DUMP_BROWSE_VIEWS];
-	struct dump_report report;
-	unsigned order; /* sort order of the report; index in dump_report_orders */
+	struct analysis_report report;
+	unsigned order; /* sort order of the report; index in analysis_report_orders */
 	struct dump_browse_calls calls;
 
 	bool source; /* the source pane is visible */
@@ -64,7 +65,7 @@ struct dump_browse_view {
 	bool (*previous)(struct dump_browser *browser, uint64_t *row);
 	void (*columns)(struct dump_browser *browser, struct ptl_bytes *text);
 	void (*row)(struct dump_browser *browser, uint64_t row, struct ptl_bytes *text, enum dump_browse_style *style);
-	/* Returns the function of a row, for the source pane, or DUMP_NO_FUNCTION. */
+	/* Returns the function of a row, for the source pane, or ANALYSIS_NO_FUNCTION. */
 	uint32_t (*function)(struct dump_browser *browser, uint64_t row);
 	/*
 	 * Finds the next row (back: the previous row) that matches browser->search. On success, stores the row in *row
@@ -78,7 +79,7 @@ struct dump_browse_view {
 extern const struct dump_browse_view dump_browse_threads_view, dump_browse_report_view, dump_browse_calls_view;
 
 /* Shows the trace until the user quits. */
-int dump_browse_run(struct dump_session *session);
+int dump_browse_run(struct dump_run *run);
 
 /* ---- for the views ------------------------------------------------------------------------------- */
 
@@ -93,8 +94,8 @@ int dump_browse_open(struct dump_browser *browser, enum dump_browse_screenful vi
 /* Move *row to the next or previous row, for views with rows numbered from 0. */
 bool dump_browse_next_number(uint64_t count, uint64_t *row);
 bool dump_browse_previous_number(uint64_t *row);
-/* Decodes the selected flow for an observer. Returns the status of dump_call_session_run. */
-int dump_browse_decode(struct dump_browser *browser, const struct dump_call_observer *observer);
+/* Decodes the selected flow for an observer. Returns the status of analysis_calls_observe. */
+int dump_browse_decode(struct dump_browser *browser, const struct analysis_call_observer *observer);
 /* Appends the name of the selection: "gzip (4711)". */
 void dump_browse_selection_text(struct dump_browser *browser, struct ptl_bytes *text);
 /* Whether the function matches the search: the search text is a part of its name, or a matching pattern. */

@@ -73,9 +73,9 @@ static bool is_open(const struct dump_browse_calls *calls, dump_browse_row row)
  */
 static size_t end_of(const struct dump_browse_thread *thread, size_t index)
 {
-	const struct dump_call_record *record = &thread->list.records[index];
+	const struct analysis_call_record *record = &thread->list.records[index];
 
-	if (record->kind != DUMP_RECORD_CALL || record->end <= index || record->end > thread->list.count)
+	if (record->kind != ANALYSIS_RECORD_CALL || record->end <= index || record->end > thread->list.count)
 		return index + 1;
 	return (size_t)record->end;
 }
@@ -350,7 +350,7 @@ void dump_browse_calls_close(struct dump_browse_calls *calls, dump_browse_row ro
 	common_hash_map_remove(&calls->open, row);
 }
 
-static uint64_t cost_of(const struct dump_call_record *record)
+static uint64_t cost_of(const struct analysis_call_record *record)
 {
 	return record->start && record->wall ? record->wall : record->instructions;
 }
@@ -371,7 +371,7 @@ bool dump_browse_calls_costliest(struct dump_browse_calls *calls, dump_browse_ro
 	}
 	end = in_record ? end_of(thread, record_of(thread, *row)) : thread->list.count;
 	for (size_t i = in_record ? record_of(thread, *row) + 1 : 0; i < end; i = end_of(thread, i))
-		if (thread->list.records[i].kind == DUMP_RECORD_CALL &&
+		if (thread->list.records[i].kind == ANALYSIS_RECORD_CALL &&
 		    (best == SIZE_MAX || cost_of(&thread->list.records[i]) > cost_of(&thread->list.records[best])))
 			best = i;
 	if (best == SIZE_MAX)
@@ -389,7 +389,7 @@ static void reveal(struct dump_browse_calls *calls, dump_browse_row row)
 
 /* ---- search -------------------------------------------------------------------------------------- */
 
-static const struct dump_call_record *record_at(const struct dump_browse_thread *thread, size_t number)
+static const struct analysis_call_record *record_at(const struct dump_browse_thread *thread, size_t number)
 {
 	if (!number)
 		return NULL;
@@ -398,7 +398,7 @@ static const struct dump_call_record *record_at(const struct dump_browse_thread 
 }
 
 bool dump_browse_calls_search(struct dump_browse_calls *calls, dump_browse_row *row, bool back,
-			      bool (*matches)(void *context, const struct dump_call_record *record), void *context)
+			      bool (*matches)(void *context, const struct analysis_call_record *record), void *context)
 {
 	size_t number = thread_of(*row), at = call_number_of(*row);
 
@@ -407,11 +407,11 @@ bool dump_browse_calls_search(struct dump_browse_calls *calls, dump_browse_row *
 		const size_t end = back ? 0 : row_count(thread) - 1;
 
 		while (at != end) {
-			const struct dump_call_record *record;
+			const struct analysis_call_record *record;
 
 			at += back ? (size_t)-1 : 1;
 			record = record_at(thread, at);
-			if (record && record->kind == DUMP_RECORD_CALL && matches(context, record)) {
+			if (record && record->kind == ANALYSIS_RECORD_CALL && matches(context, record)) {
 				*row = row_of(number, at);
 				reveal(calls, *row);
 				return true;
@@ -427,7 +427,7 @@ bool dump_browse_calls_search(struct dump_browse_calls *calls, dump_browse_row *
 /* ---- threads ------------------------------------------------------------------------------------- */
 
 /* Takes over outermost frames of the first stack. The list has the outermost frame last. */
-static int take_below(struct dump_browse_thread *thread, const struct dump_record_list *below)
+static int take_below(struct dump_browse_thread *thread, const struct analysis_record_list *below)
 {
 	thread->below = calloc(below->count + 1, sizeof(*thread->below));
 	if (!thread->below)
@@ -438,8 +438,8 @@ static int take_below(struct dump_browse_thread *thread, const struct dump_recor
 	return 0;
 }
 
-int dump_browse_calls_take(struct dump_browse_calls *calls, struct dump_call_tree *tree,
-			   const struct dump_call_thread *thread)
+int dump_browse_calls_take(struct dump_browse_calls *calls, struct analysis_call_tree *tree,
+			   const struct analysis_call_thread *thread)
 {
 	struct dump_browse_thread *taken;
 	int status = COMMON_VECTOR_RESERVE(calls->threads, calls->capacity, calls->count + 1, "threads");
@@ -456,7 +456,7 @@ int dump_browse_calls_take(struct dump_browse_calls *calls, struct dump_call_tre
 	};
 	status = take_below(taken, &tree->below);
 	if (status == 0)
-		status = dump_record_list_expand(&tree->list, calls->in_memory > IN_MEMORY);
+		status = analysis_record_list_expand(&tree->list, calls->in_memory > IN_MEMORY);
 	if (status < 0) {
 		free(taken->below);
 		return status;
@@ -464,7 +464,7 @@ int dump_browse_calls_take(struct dump_browse_calls *calls, struct dump_call_tre
 	taken->list = tree->list;
 	taken->belows = tree->belows;
 	taken->belows_count = tree->belows_count;
-	tree->list = (struct dump_record_list){0};
+	tree->list = (struct analysis_record_list){0};
 	tree->belows = NULL;
 	tree->belows_count = 0;
 	calls->in_memory += taken->list.mapped ? 0 : taken->list.count * sizeof(*taken->list.records);
@@ -475,7 +475,7 @@ int dump_browse_calls_take(struct dump_browse_calls *calls, struct dump_call_tre
 void dump_browse_calls_free(struct dump_browse_calls *calls)
 {
 	for (size_t i = 0; i < calls->count; i++) {
-		dump_record_list_free(&calls->threads[i].list);
+		analysis_record_list_free(&calls->threads[i].list);
 		free(calls->threads[i].below);
 		free(calls->threads[i].belows);
 	}

@@ -6,14 +6,14 @@
 #ifndef DUMP_BROWSE_CALL_ROWS_H
 #define DUMP_BROWSE_CALL_ROWS_H
 
+#include "analysis/call/call_tree.h"
 #include "common/hash_map.h"
-#include "dump/call/call_tree.h"
 
 /* Calls of a thread, or of one program that the thread ran. */
 struct dump_browse_thread {
-	struct dump_record_list list; /* owned; order as in dump/call/call_tree.h */
+	struct analysis_record_list list; /* owned; order as in analysis/call/call_tree.h */
 	/* outermost frames, found after their callees, the outermost frame first; owned */
-	struct dump_call_record *below;
+	struct analysis_call_record *below;
 	size_t below_count;
 	uint32_t *belows; /* number of frames in `below` for each stack; owned */
 	size_t belows_count;
@@ -36,7 +36,7 @@ typedef uint64_t dump_browse_row;
 /* Contents of a row. A thread's own row has record NULL and level 0; calls have levels from 1. */
 struct dump_browse_place {
 	const struct dump_browse_thread *thread;
-	const struct dump_call_record *record;
+	const struct analysis_call_record *record;
 	size_t level;
 	bool has_children;
 	bool open;
@@ -45,8 +45,8 @@ struct dump_browse_place {
 /*
  * Takes over the records of a thread from the tree, which is empty afterwards. Returns 0, PTL_NO_MEMORY or PTL_SYSTEM.
  */
-int dump_browse_calls_take(struct dump_browse_calls *calls, struct dump_call_tree *tree,
-			   const struct dump_call_thread *thread);
+int dump_browse_calls_take(struct dump_browse_calls *calls, struct analysis_call_tree *tree,
+			   const struct analysis_call_thread *thread);
 void dump_browse_calls_free(struct dump_browse_calls *calls);
 
 /* Sets *row to the first row. Returns false without rows. */
@@ -73,6 +73,6 @@ bool dump_browse_calls_costliest(struct dump_browse_calls *calls, dump_browse_ro
  * no record matches.
  */
 bool dump_browse_calls_search(struct dump_browse_calls *calls, dump_browse_row *row, bool back,
-			      bool (*matches)(void *context, const struct dump_call_record *record), void *context);
+			      bool (*matches)(void *context, const struct analysis_call_record *record), void *context);
 
 #endif

@@ -2,12 +2,12 @@
 /* The calls view: the selection's calls as a tree, and the search for a function's slowest call. */
 #include <stdlib.h>
 
+#include "analysis/call/call_latency.h"
+#include "analysis/call/call_mark.h"
 #include "common/error.h"
 #include "common/text/text.h"
 #include "common/vector.h"
 #include "dump/browse/browser.h"
-#include "dump/call/call_latency.h"
-#include "dump/call/call_mark.h"
 
 #define DURATION_WIDTH 11
 #define LEVELS_MAX 60 /* deeper levels are shown as a number */
@@ -43,14 +43,14 @@ static void add_thread(struct dump_browser *browser, const struct dump_browse_th
 		return;
 	common_text_safe(text, thread->program ? common_base_name(thread->program->path)
 			       : thread->process != FLOW_NONE
-				       ? flow_timeline_process(browser->calls_session.timeline, thread->process)->name
+				       ? flow_timeline_process(browser->calls_input.timeline, thread->process)->name
 				       : "process");
 	common_text_format(text, " (%u)", thread->pid);
 	if (thread->tid != PTL_NO_ID)
 		common_text_format(text, "  thread %u", thread->tid);
 }
 
-static void add_duration(struct ptl_bytes *text, const struct dump_call_record *record, uint64_t value)
+static void add_duration(struct ptl_bytes *text, const struct analysis_call_record *record, uint64_t value)
 {
 	struct ptl_bytes words = {0};
 
@@ -64,19 +64,19 @@ static void add_duration(struct ptl_bytes *text, const struct dump_call_record *
 	common_bytes_free(&words);
 }
 
-static void add_marks(const struct dump_call_record *record, struct ptl_bytes *text)
+static void add_marks(const struct analysis_call_record *record, struct ptl_bytes *text)
 {
-	if (!(record->flags & DUMP_CALL_SHOWN))
+	if (!(record->flags & ANALYSIS_CALL_SHOWN))
 		return;
 	common_text_add(text, "  [");
-	dump_call_marks_text(record->flags, ", ", text);
+	analysis_call_marks_text(record->flags, ", ", text);
 	common_text_add(text, "]");
 }
 
 static void add_call(struct dump_browser *browser, const struct dump_browse_place *place, struct ptl_bytes *text)
 {
-	const struct dump_call_record *record = place->record;
-	const struct dump_function *function = dump_function(browser->calls_session.functions, record->function);
+	const struct analysis_call_record *record = place->record;
+	const struct analysis_function *function = analysis_function(browser->calls_input.functions, record->function);
 
 	add_duration(text, record, record->wall);
 	add_duration(text, record, record->self_time);
@@ -86,7 +86,7 @@ static void add_call(struct dump_browser *browser, const struct dump_browse_plac
 	if (place->level > LEVELS_MAX)
 		common_text_format(text, "[%zu] ", place->level);
 	common_text_add(text, !place->has_children ? "  " : place->open ? "- " : "+ ");
-	dump_function_text(function, text);
+	analysis_function_text(function, text);
 	common_text_add(text, "  (");
 	common_text_safe(text, function->image);
 	common_text_add(text, ")");
@@ -106,9 +106,9 @@ static void show_row(struct dump_browser *browser, uint64_t row, struct ptl_byte
 		add_thread(browser, place.thread, text);
 		return;
 	}
-	common_text_time(text, place.record->start, ptl_trace_machine(browser->session->trace)->start_time);
+	common_text_time(text, place.record->start, ptl_trace_machine(browser->run->trace)->start_time);
 	common_text_add(text, " ");
-	if (place.record->kind == DUMP_RECORD_CALL) {
+	if (place.record->kind == ANALYSIS_RECORD_CALL) {
 		add_call(browser, &place, text);
 	} else {
 		*style = DUMP_BROWSE_DIM;
@@ -121,7 +121,8 @@ static uint32_t function_of(struct dump_browser *browser, uint64_t row)
 	struct dump_browse_place place;
 
 	dump_browse_calls_place(&browser->calls, row, &place);
-	return place.record && place.record->kind == DUMP_RECORD_CALL ? place.record->function : DUMP_NO_FUNCTION;
+	return place.record && place.record->kind == ANALYSIS_RECORD_CALL ? place.record->function
+									  : ANALYSIS_NO_FUNCTION;
 }
 
 /* ---- search -------------------------------------------------------------------------------------- */
@@ -133,10 +134,10 @@ struct found {
 	size_t count;
 };
 
-static bool is_found(void *context, const struct dump_call_record *record)
+static bool is_found(void *context, const struct analysis_call_record *record)
 {
 	struct found *found = context;
-	const size_t at = record->function == DUMP_NO_FUNCTION ? 0 : (size_t)record->function + 1;
+	const size_t at = record->function == ANALYSIS_NO_FUNCTION ? 0 : (size_t)record->function + 1;
 
 	if (at >= found->count)
 		return false;
@@ -147,7 +148,8 @@ static bool is_found(void *context, const struct dump_call_record *record)
 
 static bool calls_view_search(struct dump_browser *browser, bool back, uint64_t *row)
 {
-	struct found found = {.browser = browser, .count = dump_functions_count(browser->calls_session.functions) + 1};
+	struct found found = {.browser = browser,
+			      .count = analysis_functions_count(browser->calls_input.functions) + 1};
 	bool is;
 
 	found.known = calloc(found.count, sizeof(*found.known));
@@ -160,10 +162,10 @@ static bool calls_view_search(struct dump_browser *browser, bool back, uint64_t 
 
 struct taking {
 	struct dump_browser *browser;
-	struct dump_call_tree tree;
+	struct analysis_call_tree tree;
 };
 
-static int take_thread(void *context, const struct dump_call_tree *tree, const struct dump_call_thread *thread)
+static int take_thread(void *context, const struct analysis_call_tree *tree, const struct analysis_call_thread *thread)
 {
 	struct taking *taking = context;
 
@@ -175,13 +177,13 @@ static int take_thread(void *context, const struct dump_call_tree *tree, const s
 static int read_calls(struct dump_browser *browser)
 {
 	struct taking taking = {.browser = browser, .tree = {.show = take_thread, .context = &taking}};
-	struct dump_call_observer observer = dump_call_tree_observer;
+	struct analysis_call_observer observer = analysis_call_tree_observer;
 	int status;
 
 	dump_browse_calls_free(&browser->calls);
 	observer.context = &taking.tree;
 	status = dump_browse_decode(browser, &observer);
-	dump_call_tree_free(&taking.tree);
+	analysis_call_tree_free(&taking.tree);
 	if (status == 0 && browser->calls.count == 1)
 		dump_browse_calls_open(&browser->calls, 0);
 	return status;
@@ -194,15 +196,15 @@ static int read_calls(struct dump_browser *browser)
  * wanted call.
  */
 struct wanted {
-	const struct dump_latency_call *call;
+	const struct analysis_latency_call *call;
 	uint32_t function;
 	bool timed, alike;
 };
 
-static bool is_call(void *context, const struct dump_call_record *record)
+static bool is_call(void *context, const struct analysis_call_record *record)
 {
 	const struct wanted *wanted = context;
-	const struct dump_latency_call *call = wanted->call;
+	const struct analysis_latency_call *call = wanted->call;
 
 	if (record->function != wanted->function || (record->repeats > 1) != wanted->alike)
 		return false;
@@ -213,7 +215,7 @@ static bool is_call(void *context, const struct dump_call_record *record)
 			     : record->instructions >= call->instructions;
 }
 
-static bool is_in_thread(const struct dump_browser *browser, uint64_t row, const struct dump_latency_call *call)
+static bool is_in_thread(const struct dump_browser *browser, uint64_t row, const struct analysis_latency_call *call)
 {
 	struct dump_browse_place place;
 
@@ -238,7 +240,7 @@ static bool find_call(struct dump_browser *browser, struct wanted *wanted, uint6
  * Whether the record stands for repeated calls and spans the wanted call: the call lies inside one of the hidden
  * repetitions.
  */
-static bool is_around(void *context, const struct dump_call_record *record)
+static bool is_around(void *context, const struct analysis_call_record *record)
 {
 	const struct wanted *wanted = context;
 
@@ -285,39 +287,39 @@ static void show_call(struct dump_browser *browser, struct wanted *wanted)
 }
 
 /* Measures the calls of one function. */
-static int measure_calls(struct dump_browser *browser, uint32_t function, bool timed, struct dump_latency *latency)
+static int measure_calls(struct dump_browser *browser, uint32_t function, bool timed, struct analysis_latency *latency)
 {
-	struct dump_call_observer observer = dump_latency_observer;
+	struct analysis_call_observer observer = analysis_latency_observer;
 	int status;
 
 	/* An empty pattern matches no name, so only the preset entry of `known` matches. */
-	latency->matches = (struct dump_matches){.calls = &browser->calls_session, .pattern = ""};
+	latency->matches = (struct analysis_matches){.calls = &browser->calls_input, .pattern = ""};
 	latency->by_instructions = !timed;
 	latency->slowest_max = 1;
 	status = COMMON_VECTOR_RESERVE(latency->matches.known, latency->matches.capacity,
-				       dump_functions_count(browser->calls_session.functions) + 2, "functions");
+				       analysis_functions_count(browser->calls_input.functions) + 2, "functions");
 	if (status < 0)
 		return status;
 	for (size_t i = 0; i < latency->matches.capacity; i++)
 		latency->matches.known[i] = 1;
-	latency->matches.known[function == DUMP_NO_FUNCTION ? 0 : (size_t)function + 1] = 2;
+	latency->matches.known[function == ANALYSIS_NO_FUNCTION ? 0 : (size_t)function + 1] = 2;
 	observer.context = latency;
 	status = dump_browse_decode(browser, &observer);
-	dump_latency_finish(latency);
+	analysis_latency_finish(latency);
 	return status;
 }
 
 int dump_browse_go_to_slowest(struct dump_browser *browser, uint32_t function)
 {
-	struct dump_latency latency = {0};
+	struct analysis_latency latency = {0};
 	struct wanted wanted = {.function = function, .timed = browser->report.timed};
 	int status = dump_browse_open(browser, DUMP_BROWSE_CALLS);
 
 	if (status == 0)
 		status = measure_calls(browser, function, wanted.timed, &latency);
 	if (status == 0 && !latency.slowest_count && wanted.timed) {
-		dump_latency_free(&latency);
-		latency = (struct dump_latency){0};
+		analysis_latency_free(&latency);
+		latency = (struct analysis_latency){0};
 		wanted.timed = false;
 		status = measure_calls(browser, function, false, &latency);
 	}
@@ -327,7 +329,7 @@ int dump_browse_go_to_slowest(struct dump_browser *browser, uint32_t function)
 	} else if (status == 0) {
 		dump_browse_say(browser, " no call of it ended: there is no slowest one");
 	}
-	dump_latency_free(&latency);
+	analysis_latency_free(&latency);
 	return status;
 }
 

@@ -2,10 +2,10 @@
 /* The report view: a row for each function of the selection. */
 #include <stdlib.h>
 
+#include "analysis/call/call_latency.h"
 #include "common/error.h"
 #include "common/text/text.h"
 #include "dump/browse/browser.h"
-#include "dump/call/call_latency.h"
 
 #define DURATION_WIDTH 11
 #define COUNT_WIDTH 17
@@ -32,7 +32,7 @@ static void columns(struct dump_browser *browser, struct ptl_bytes *text)
 	common_text_add(text, "        calls       total insns        self insns         ");
 	if (browser->report.timed)
 		common_text_add(text, " total time   self time");
-	common_text_format(text, "  function   (order: %s)", dump_report_orders[browser->order]);
+	common_text_format(text, "  function   (order: %s)", analysis_report_orders[browser->order]);
 }
 
 /* Right-aligns the text after `start` in a column of `width`. */
@@ -70,9 +70,9 @@ static void add_duration(struct ptl_bytes *text, uint64_t value)
 static void show_row(struct dump_browser *browser, uint64_t number, struct ptl_bytes *text,
 		     enum dump_browse_style *style)
 {
-	const struct dump_report *report = &browser->report;
-	const struct dump_report_row *row = &report->rows[number];
-	const struct dump_function *function = dump_function(browser->calls_session.functions, row->function);
+	const struct analysis_report *report = &browser->report;
+	const struct analysis_report_row *row = &report->rows[number];
+	const struct analysis_function *function = analysis_function(browser->calls_input.functions, row->function);
 	size_t start;
 
 	(void)style;
@@ -88,7 +88,7 @@ static void show_row(struct dump_browser *browser, uint64_t number, struct ptl_b
 		add_duration(text, row->self_time);
 	}
 	common_text_add(text, "  ");
-	dump_function_text(function, text);
+	analysis_function_text(function, text);
 	common_text_add(text, "  (");
 	common_text_safe(text, function->image);
 	common_text_add(text, ")");
@@ -96,7 +96,7 @@ static void show_row(struct dump_browser *browser, uint64_t number, struct ptl_b
 
 static uint32_t function_of(struct dump_browser *browser, uint64_t row)
 {
-	return row < browser->report.count ? browser->report.rows[row].function : DUMP_NO_FUNCTION;
+	return row < browser->report.count ? browser->report.rows[row].function : ANALYSIS_NO_FUNCTION;
 }
 
 static bool report_view_search(struct dump_browser *browser, bool back, uint64_t *row)
@@ -109,23 +109,23 @@ static bool report_view_search(struct dump_browser *browser, bool back, uint64_t
 
 static int read_report(struct dump_browser *browser)
 {
-	struct dump_call_observer observer;
+	struct analysis_call_observer observer;
 	int status;
 
-	dump_report_free(&browser->report);
-	browser->report = (struct dump_report){.by = DUMP_REPORT_FUNCTION, .calls = &browser->calls_session};
-	observer = dump_report_observer_of(&browser->report);
+	analysis_report_free(&browser->report);
+	browser->report = (struct analysis_report){.by = ANALYSIS_REPORT_FUNCTION, .calls = &browser->calls_input};
+	observer = analysis_report_observer_of(&browser->report);
 	status = dump_browse_decode(browser, &observer);
 	if (status == 0)
-		dump_report_sort(&browser->report, browser->order);
+		analysis_report_sort(&browser->report, browser->order);
 	return status;
 }
 
 static void change_order(struct dump_browser *browser)
 {
-	if (!dump_report_orders[++browser->order])
+	if (!analysis_report_orders[++browser->order])
 		browser->order = 0;
-	dump_report_sort(&browser->report, browser->order);
+	analysis_report_sort(&browser->report, browser->order);
 	browser->positions[DUMP_BROWSE_REPORT] = (struct dump_browse_position){0, 0};
 }
 

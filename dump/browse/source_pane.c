@@ -8,10 +8,10 @@
 #define TAB 8
 
 /* Finds an image with the function, and the function's address there. */
-static bool find_place(const struct dump_browser *browser, const struct dump_function *function, uint32_t *image,
+static bool find_place(const struct dump_browser *browser, const struct analysis_function *function, uint32_t *image,
 		       uint64_t *address)
 {
-	const struct flow_timeline *timeline = browser->calls_session.timeline;
+	const struct flow_timeline *timeline = browser->calls_input.timeline;
 	const struct ptl_image_event *data;
 
 	*image = function->place;
@@ -61,7 +61,7 @@ static void draw_lines(struct dump_browser *browser, const char *file, uint32_t 
 
 void dump_browse_draw_source(struct dump_browser *browser, uint32_t function, int y, int height)
 {
-	const struct dump_function *data = dump_function(browser->calls_session.functions, function);
+	const struct analysis_function *data = analysis_function(browser->calls_input.functions, function);
 	const char *file, *words;
 	uint64_t address;
 	uint32_t image, line;
@@ -71,8 +71,8 @@ void dump_browse_draw_source(struct dump_browser *browser, uint32_t function, in
 
 	browser->text.size = 0;
 	common_text_add(&browser->text, "--- ");
-	if (function != DUMP_NO_FUNCTION)
-		dump_function_text(data, &browser->text);
+	if (function != ANALYSIS_NO_FUNCTION)
+		analysis_function_text(data, &browser->text);
 	if (found) {
 		common_text_add(&browser->text, "   ");
 		common_text_safe(&browser->text, file);
@@ -81,7 +81,7 @@ void dump_browse_draw_source(struct dump_browser *browser, uint32_t function, in
 			common_text_add(&browser->text, "   (this machine does not have it)");
 			found = false;
 		}
-	} else if (function != DUMP_NO_FUNCTION) {
+	} else if (function != ANALYSIS_NO_FUNCTION) {
 		common_text_add(&browser->text,
 				"   no source line is known: neither the trace nor this machine has debug information");
 	}

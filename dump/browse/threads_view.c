@@ -26,7 +26,7 @@ static bool is_wanted_process(const struct dump_browser *browser, const struct f
 /* Creates the rows on first use. */
 static void make_choices(struct dump_browser *browser)
 {
-	const struct flow_timeline *timeline = browser->calls_session.timeline;
+	const struct flow_timeline *timeline = browser->calls_input.timeline;
 	const size_t count = flow_timeline_process_count(timeline);
 	bool room = browser->choice_count || add_choice(browser, FLOW_NONE, FLOW_NONE);
 
@@ -70,9 +70,9 @@ static void columns(struct dump_browser *browser, struct ptl_bytes *text)
 
 static void show_row(struct dump_browser *browser, uint64_t row, struct ptl_bytes *text, enum dump_browse_style *style)
 {
-	const struct flow_timeline *timeline = browser->calls_session.timeline;
+	const struct flow_timeline *timeline = browser->calls_input.timeline;
 	const struct dump_browse_selection *choice = &browser->choices[row];
-	const uint64_t start = ptl_trace_machine(browser->session->trace)->start_time;
+	const uint64_t start = ptl_trace_machine(browser->run->trace)->start_time;
 	const struct flow_timeline_process *process;
 
 	if (choice->process == FLOW_NONE) {
@@ -103,7 +103,7 @@ static uint32_t function_of(struct dump_browser *browser, uint64_t row)
 {
 	(void)browser;
 	(void)row;
-	return DUMP_NO_FUNCTION;
+	return ANALYSIS_NO_FUNCTION;
 }
 
 /* The threads view has no functions to search. */

@@ -7,10 +7,11 @@
 #include "common/text/text.h"
 #include "dump/command/calls_print.h"
 #include "dump/command/commands.h"
-#include "dump/print/flow_events.h"
+#include "dump/flow/flow_events.h"
+#include "dump/run/calls.h"
 
 struct calls_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/run/command.h */
 	const char *function;
 	const char *from;
 	const char *until;
@@ -59,57 +60,57 @@ struct calls_run {
 	 * --until: output waits in a temporary file until the function has run, since a function that never ran is an
 	 * error.
 	 */
-	struct dump_session *session;
-	FILE *held; /* replaces session->out; NULL: no output waits */
+	struct dump_run *run;
+	FILE *held; /* replaces run->out; NULL: no output waits */
 	FILE *out;  /* the command's output */
 };
 
-static int hold_output(struct calls_run *run)
+static int hold_output(struct calls_run *calls_run)
 {
-	run->held = tmpfile();
-	if (!run->held)
+	calls_run->held = tmpfile();
+	if (!calls_run->held)
 		return common_fail_errno("--until: no temporary file");
-	run->out = run->session->out;
-	run->session->out = run->held;
+	calls_run->out = calls_run->run->out;
+	calls_run->run->out = calls_run->held;
 	return 0;
 }
 
 /* Ends the waiting: writes the held output if `keep`. Later output goes directly to the command's output. */
-static int release_output(struct calls_run *run, bool keep)
+static int release_output(struct calls_run *calls_run, bool keep)
 {
 	char bytes[1 << 14];
 	size_t size;
 	int status = 0;
 
-	if (!run->held)
+	if (!calls_run->held)
 		return 0;
-	run->session->out = run->out;
-	if (keep && (fflush(run->held) || fseeko(run->held, 0, SEEK_SET)))
+	calls_run->run->out = calls_run->out;
+	if (keep && (fflush(calls_run->held) || fseeko(calls_run->held, 0, SEEK_SET)))
 		status = common_fail_errno("--until: the temporary file");
-	while (keep && !status && (size = fread(bytes, 1, sizeof(bytes), run->held)) > 0)
-		fwrite(bytes, 1, size, run->out);
-	if (keep && !status && ferror(run->held))
+	while (keep && !status && (size = fread(bytes, 1, sizeof(bytes), calls_run->held)) > 0)
+		fwrite(bytes, 1, size, calls_run->out);
+	if (keep && !status && ferror(calls_run->held))
 		status = common_fail(PTL_SYSTEM, "--until: the temporary file cannot be written or read");
-	fclose(run->held);
-	run->held = NULL;
+	fclose(calls_run->held);
+	calls_run->held = NULL;
 	return status;
 }
 
-static const uint8_t *take_lines(void *context, const struct dump_call_thread *thread, uint64_t time, size_t *size)
+static const uint8_t *take_lines(void *context, const struct analysis_call_thread *thread, uint64_t time, size_t *size)
 {
-	struct calls_run *run = context;
-	struct dump_flow_event_list *list = dump_flow_events_of(run->events, thread->pid, thread->tid);
+	struct calls_run *calls_run = context;
+	struct dump_flow_event_list *list = dump_flow_events_of(calls_run->events, thread->pid, thread->tid);
 
 	*size = 0;
 	return list ? dump_flow_events_take(list, time, size) : NULL;
 }
 
-static int show_tree(void *context, const struct dump_call_tree *tree, const struct dump_call_thread *thread)
+static int show_tree(void *context, const struct analysis_call_tree *tree, const struct analysis_call_thread *thread)
 {
-	struct calls_run *run = context;
-	const int status = dump_calls_print(&run->print, tree, thread);
+	struct calls_run *calls_run = context;
+	const int status = dump_calls_print(&calls_run->print, tree, thread);
 
-	return status || !run->print.until_ran ? status : release_output(run, true);
+	return status || !calls_run->print.until_ran ? status : release_output(calls_run, true);
 }
 
 /* Appends the time column of an event's line. */
@@ -121,7 +122,7 @@ static void event_head(const struct dump_flow_print *print, const struct flow_se
 	common_text_add(text, "  ");
 }
 
-static int check_names(const struct dump_call_session *calls, const struct calls_options *options)
+static int check_names(const struct analysis_calls *calls, const struct calls_options *options)
 {
 	const struct {
 		const char *option, *pattern;
@@ -130,11 +131,11 @@ static int check_names(const struct dump_call_session *calls, const struct calls
 
 	for (size_t i = 0; status == 0 && i < sizeof(patterns) / sizeof(patterns[0]); i++)
 		if (patterns[i].pattern)
-			status = dump_call_session_check(calls, patterns[i].option, patterns[i].pattern);
+			status = analysis_calls_check(calls, patterns[i].option, patterns[i].pattern);
 	return status;
 }
 
-static int show_calls(struct dump_call_session *calls, const struct calls_options *options,
+static int show_calls(struct dump_run *run, struct analysis_calls *calls, const struct calls_options *options,
 		      const struct query_row *query)
 {
 	struct dump_calls_row row = {.calls = calls};
@@ -143,13 +144,13 @@ static int show_calls(struct dump_call_session *calls, const struct calls_option
 	const struct dump_flow_print event_print = {
 		.timeline = calls->timeline,
 		.symbols = calls->symbols,
-		.start_time = ptl_trace_machine(calls->session->trace)->start_time,
+		.start_time = ptl_trace_machine(run->trace)->start_time,
 	};
-	struct calls_run run = {
+	struct calls_run calls_run = {
 		.print =
 			{
 				.calls = calls,
-				.line = {.session = calls->session},
+				.line = {.run = run},
 				.function = options->function,
 				.from = options->from,
 				.until = options->until,
@@ -157,10 +158,10 @@ static int show_calls(struct dump_call_session *calls, const struct calls_option
 				.max_depth = options->depth,
 				.where = query->expr ? &where : NULL,
 			},
-		.session = calls->session,
+		.run = run,
 	};
 	/* If single functions are selected, their calls may lie deeper than the displayed depth. */
-	struct dump_call_tree tree = {
+	struct analysis_call_tree tree = {
 		.min_time = options->min_time,
 		.min_instructions = options->min_instructions,
 		.max_depth = options->function || query->expr || options->shared.filter.images.count ? 0
@@ -168,52 +169,52 @@ static int show_calls(struct dump_call_session *calls, const struct calls_option
 		.no_folding = options->no_folding,
 		.events = options->events ? take_lines : NULL,
 		.show = show_tree,
-		.context = &run,
+		.context = &calls_run,
 	};
-	struct dump_call_observer observer = dump_call_tree_observer;
+	struct analysis_call_observer observer = analysis_call_tree_observer;
 	int status = 0;
 
 	observer.context = &tree;
 	if (options->events)
-		status = dump_flow_events_open(calls->session, &event_print, &event_format, &run.events);
+		status = dump_flow_events_open(run, &event_print, &event_format, &calls_run.events);
 	if (status == 0 && options->until)
-		status = hold_output(&run);
+		status = hold_output(&calls_run);
 	if (status == 0)
-		status = dump_call_session_run(calls, &observer);
-	if (status == 0 && dump_functions_count(calls->functions))
+		status = analysis_calls_observe(calls, &observer);
+	if (status == 0 && analysis_functions_count(calls->functions))
 		status = check_names(calls, options);
 	if (status == 0)
-		status = release_output(&run, true);
-	release_output(&run, false);
-	if (status == 0 && dump_functions_count(calls->functions) && !run.print.shown)
+		status = release_output(&calls_run, true);
+	release_output(&calls_run, false);
+	if (status == 0 && analysis_functions_count(calls->functions) && !calls_run.print.shown)
 		common_message_note("no call is what was asked for");
-	dump_call_tree_free(&tree);
-	dump_calls_print_free(&run.print);
-	dump_flow_events_close(run.events);
+	analysis_call_tree_free(&tree);
+	dump_calls_print_free(&calls_run.print);
+	dump_flow_events_close(calls_run.events);
 	query_row_asker_end(&where);
 	common_bytes_free(&row.text);
 	return status;
 }
 
-static int calls_run_command(struct dump_session *session)
+static int calls_run_command(struct dump_run *run)
 {
-	const struct calls_options *options = (const struct calls_options *)session->options;
-	struct dump_call_session calls = {0};
+	const struct calls_options *options = (const struct calls_options *)run->options;
+	struct analysis_calls calls = {0};
 	struct query_row where = {0};
 	bool *wanted = NULL;
 	int status = query_row_make(&where, dump_calls_fields, &options->where);
 
 	if (status == 0)
-		status = dump_call_session_open(&calls, session);
+		status = dump_calls_open(&calls, run);
 
 	/* Reports a --image pattern that matches no image. */
 	if (status == 0)
-		status = dump_session_images(session, calls.timeline, &wanted);
+		status = dump_run_images(run, calls.timeline, &wanted);
 	free(wanted);
 	if (status == 0)
-		status = show_calls(&calls, options, &where);
+		status = show_calls(run, &calls, options, &where);
 	query_row_free(&where);
-	dump_call_session_close(&calls);
+	dump_calls_close(&calls, run);
 	return status;
 }
 

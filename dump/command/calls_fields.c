@@ -2,8 +2,8 @@
 /* Fields of calls for --where. */
 #include <string.h>
 
+#include "analysis/call/call_mark.h"
 #include "common/text/text.h"
-#include "dump/call/call_mark.h"
 #include "dump/command/calls_print.h"
 
 enum field {
@@ -49,7 +49,7 @@ const struct query_row_field dump_calls_fields[] = {
 	{NULL},
 };
 
-const char *dump_calls_program(const struct dump_call_session *calls, const struct dump_call_thread *thread)
+const char *dump_calls_program(const struct analysis_calls *calls, const struct analysis_call_thread *thread)
 {
 	if (thread->process == FLOW_NONE)
 		return "";
@@ -68,17 +68,17 @@ static void give_text(const char *text, struct query_value *value)
 static const char *marks_of(struct dump_calls_row *row)
 {
 	row->text.size = 0;
-	dump_call_marks_text(row->record->flags, ",", &row->text);
+	analysis_call_marks_text(row->record->flags, ",", &row->text);
 	return common_text_string(&row->text);
 }
 
 /* Reads a number. Returns false for a text field. */
 static bool get_number(const struct dump_calls_row *row, enum field field, uint64_t *number)
 {
-	const struct dump_call_record *record = row->record;
-	const uint64_t start = ptl_trace_machine(row->calls->session->trace)->start_time;
+	const struct analysis_call_record *record = row->record;
+	const uint64_t start = ptl_trace_machine(row->calls->input.trace)->start_time;
 	const uint64_t numbers[] = {
-		[ADDRESS] = dump_function(row->calls->functions, record->function)->address,
+		[ADDRESS] = analysis_function(row->calls->functions, record->function)->address,
 		[TIME] = record->start - start,
 		[DURATION] = record->wall,
 		[SELF] = record->self_time,
@@ -120,7 +120,7 @@ static bool is_known_field(const struct dump_calls_row *row, enum field field)
 void dump_calls_field(void *context, unsigned field, struct query_value *value)
 {
 	struct dump_calls_row *row = context;
-	const struct dump_function *function = dump_function(row->calls->functions, row->record->function);
+	const struct analysis_function *function = analysis_function(row->calls->functions, row->record->function);
 	uint64_t number;
 
 	if (!is_known_field(row, field))

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
+#include "analysis/call/call_mark.h"
 #include "common/text/digits.h"
 #include "common/text/text.h"
-#include "dump/call/call_mark.h"
-#include "dump/session/command.h"
+#include "dump/run/command.h"
 
 #define DURATION_WIDTH 10
 #define COUNT_WIDTH 14
@@ -56,7 +56,7 @@ static __attribute__((noinline)) void prepare_time(struct dump_calls_line *line,
 {
 	const size_t start = text->size;
 
-	common_text_time(text, time, ptl_trace_machine(line->session->trace)->start_time);
+	common_text_time(text, time, ptl_trace_machine(line->run->trace)->start_time);
 	common_text_add(text, "  ");
 	prepare_text(&line->time, time, text, start);
 }
@@ -66,11 +66,11 @@ static __attribute__((noinline)) void prepare_marks(struct dump_calls_line *line
 {
 	const size_t start = text->size;
 
-	common_text_add(text, dump_dim(line->session));
+	common_text_add(text, dump_dim(line->run));
 	common_text_add(text, "  [");
-	dump_call_marks_text(flags, ", ", text);
+	analysis_call_marks_text(flags, ", ", text);
 	common_text_add(text, "]");
-	common_text_add(text, dump_plain(line->session));
+	common_text_add(text, dump_plain(line->run));
 	prepare_text(&line->marks, flags, text, start);
 }
 
@@ -119,7 +119,7 @@ static inline char *put_duration(char *at, bool known, uint64_t nanoseconds)
 	return put_parts(at, nanoseconds / 1000000000, (unsigned)(nanoseconds / 1000000 % 1000), " s ");
 }
 
-static char *put_columns(char *at, const struct dump_call_record *record)
+static char *put_columns(char *at, const struct analysis_call_record *record)
 {
 	at = put_words(put_duration(at, record->start, record->wall), "  ", 2);
 	at = put_words(put_duration(at, record->start, record->self_time), "  ", 2);
@@ -156,10 +156,10 @@ static char *put_repeats(char *at, uint64_t repeats)
 	return repeats > 1 ? put_right(put_words(at, "  x ", 4), repeats, 0, 0) : at;
 }
 
-void dump_calls_line_add(struct dump_calls_line *line, const struct dump_call_record *record, const char *name,
+void dump_calls_line_add(struct dump_calls_line *line, const struct analysis_call_record *record, const char *name,
 			 size_t name_size, size_t level, struct ptl_bytes *text)
 {
-	const unsigned marks = record->flags & DUMP_CALL_SHOWN;
+	const unsigned marks = record->flags & ANALYSIS_CALL_SHOWN;
 	char *at;
 
 	if (line->time.value != record->start || !line->time.size)

@@ -5,8 +5,8 @@
 #ifndef DUMP_COMMAND_CALLS_LINE_H
 #define DUMP_COMMAND_CALLS_LINE_H
 
-#include "dump/call/call_record.h"
-#include "dump/session/session.h"
+#include "analysis/call/call_record.h"
+#include "dump/run/run.h"
 
 #define DUMP_CALLS_TIME_WIDTH 16    /* width of the time column with its separator */
 #define DUMP_CALLS_COLUMNS_WIDTH 63 /* width of the columns between the time and the call */
@@ -21,9 +21,9 @@ struct dump_calls_prepared {
 	char text[DUMP_CALLS_PREPARED_MAX];
 };
 
-/* Set session, zero the other members. */
+/* Set run, zero the other members. */
 struct dump_calls_line {
-	const struct dump_session *session;
+	struct dump_run *run;
 	struct dump_calls_prepared time; /* time column: many calls begin at the same time */
 	struct dump_calls_prepared marks;
 };
@@ -34,7 +34,7 @@ extern const char dump_calls_line_head[];
  * Appends a line. name: displayed name of the function, with any suffix; DUMP_CALLS_LINE_SLACK bytes after it must be
  * readable.
  */
-void dump_calls_line_add(struct dump_calls_line *line, const struct dump_call_record *record, const char *name,
+void dump_calls_line_add(struct dump_calls_line *line, const struct analysis_call_record *record, const char *name,
 			 size_t name_size, size_t level, struct ptl_bytes *text);
 /* Appends the indentation of a call at this level of the tree. */
 void dump_calls_line_indent(struct ptl_bytes *text, size_t level);

@@ -33,8 +33,8 @@ struct dump_shown_level {
 /* A walk over the records of a tree. */
 struct pass {
 	struct dump_calls_print *print;
-	const struct dump_call_tree *tree;
-	const struct dump_call_thread *thread;
+	const struct analysis_call_tree *tree;
+	const struct analysis_call_thread *thread;
 	size_t open;   /* current number of levels */
 	size_t inside; /* --function: level of the call whose subtree is shown, from 1; 0: none */
 	size_t root;   /* visible calls above `inside` */
@@ -61,19 +61,19 @@ static __attribute__((noinline)) bool make_name_room(struct dump_calls_print *pr
 static __attribute__((noinline)) bool make_name(const struct dump_calls_print *print, uint32_t function,
 						struct dump_shown_name *name)
 {
-	const struct dump_session *session = print->calls->session;
-	const struct dump_function *data = dump_function(print->calls->functions, function);
+	const struct dump_run *run = print->line.run;
+	const struct analysis_function *data = analysis_function(print->calls->functions, function);
 	struct ptl_bytes text = {0};
 
-	dump_function_text(data, &text);
+	analysis_function_text(data, &text);
 	name->size = (uint32_t)text.size;
 	common_write_bytes(&text, "", 1);
-	dump_function_text(data, &text);
-	common_text_add(&text, dump_dim(session));
+	analysis_function_text(data, &text);
+	common_text_add(&text, dump_dim(run));
 	common_text_add(&text, "  (");
 	common_text_safe(&text, data->image);
 	common_text_add(&text, ")");
-	common_text_add(&text, dump_plain(session));
+	common_text_add(&text, dump_plain(run));
 	name->size_with_image = (uint32_t)text.size - name->size - 1;
 	common_text_pad(&text, text.size, DUMP_CALLS_LINE_SLACK);
 	if (text.failed) {
@@ -83,17 +83,17 @@ static __attribute__((noinline)) bool make_name(const struct dump_calls_print *p
 	name->text = (char *)text.data;
 	name->with_image = name->text + name->size + 1;
 	name->image = data->image;
-	name->wanted = dump_filter_wants_image(&session->options->filter, data->path);
-	name->function = print->function && dump_function_matches(data, print->function);
-	name->from = print->from && dump_function_matches(data, print->from);
-	name->until = print->until && dump_function_matches(data, print->until);
+	name->wanted = analysis_filter_wants_image(&run->options->filter, data->path);
+	name->function = print->function && analysis_function_matches(data, print->function);
+	name->from = print->from && analysis_function_matches(data, print->from);
+	name->until = print->until && analysis_function_matches(data, print->until);
 	return true;
 }
 
 /* Returns the displayed name. Returns NULL without memory. */
 static inline struct dump_shown_name *function_name_of(struct dump_calls_print *print, uint32_t function)
 {
-	const size_t at = function == DUMP_NO_FUNCTION ? 0 : (size_t)function + 1;
+	const size_t at = function == ANALYSIS_NO_FUNCTION ? 0 : (size_t)function + 1;
 
 	if (at >= print->name_count && !make_name_room(print, at))
 		return NULL;
@@ -116,13 +116,13 @@ void dump_calls_print_free(struct dump_calls_print *print)
 static __attribute__((noinline)) void write_heading(struct pass *pass)
 {
 	const struct dump_calls_print *print = pass->print;
-	const struct dump_session *session = print->calls->session;
-	const struct dump_call_thread *thread = pass->thread;
+	const struct dump_run *run = print->line.run;
+	const struct analysis_call_thread *thread = pass->thread;
 	struct ptl_bytes *text = &pass->print->text;
 
 	if (print->any)
 		common_text_add(text, "\n");
-	common_text_add(text, dump_bold(session));
+	common_text_add(text, dump_bold(run));
 	if (thread->cpu != PTL_NO_CPU && thread->tid == PTL_NO_ID)
 		common_text_format(text, "cpu %u  ", thread->cpu);
 	if (thread->pid != PTL_NO_ID) {
@@ -133,11 +133,11 @@ static __attribute__((noinline)) void write_heading(struct pass *pass)
 		if (thread->tid != PTL_NO_ID)
 			common_text_format(text, "  thread %u", thread->tid);
 	}
-	common_text_add(text, dump_plain(session));
+	common_text_add(text, dump_plain(run));
 	common_text_add(text, "\n");
-	common_text_add(text, dump_dim(session));
+	common_text_add(text, dump_dim(run));
 	common_text_add(text, dump_calls_line_head);
-	common_text_add(text, dump_plain(session));
+	common_text_add(text, dump_plain(run));
 	common_text_add(text, "\n");
 	pass->headed = true;
 	pass->print->any = true;
@@ -145,25 +145,25 @@ static __attribute__((noinline)) void write_heading(struct pass *pass)
 
 static inline void calls_heading(struct pass *pass)
 {
-	if (!pass->headed && !pass->print->calls->session->options->json)
+	if (!pass->headed && !pass->print->line.run->options->json)
 		write_heading(pass);
 }
 
-static void text_stack(struct pass *pass, const struct dump_call_record *record)
+static void text_stack(struct pass *pass, const struct analysis_call_record *record)
 {
-	const struct dump_session *session = pass->print->calls->session;
+	const struct dump_run *run = pass->print->line.run;
 	struct ptl_bytes *text = &pass->print->text;
 
-	common_text_time(text, record->start, ptl_trace_machine(session->trace)->start_time);
+	common_text_time(text, record->start, ptl_trace_machine(run->trace)->start_time);
 	common_text_add(text, "  ");
-	common_text_add(text, dump_dim(session));
+	common_text_add(text, dump_dim(run));
 	common_text_format(text, "-- goes on on stack %u", record->stack);
-	common_text_add(text, dump_plain(session));
+	common_text_add(text, dump_plain(run));
 	common_text_add(text, "\n");
 }
 
 /* Appends lines of events, indented to their level. */
-static void text_event(struct pass *pass, const struct dump_call_record *record, size_t level)
+static void text_event(struct pass *pass, const struct analysis_call_record *record, size_t level)
 {
 	struct ptl_bytes *text = &pass->print->text;
 	const uint8_t *line = record->lines, *end = record->lines + record->function;
@@ -183,7 +183,7 @@ static void text_event(struct pass *pass, const struct dump_call_record *record,
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
 
-static void json_ids(struct common_json *json, const struct dump_call_thread *thread)
+static void json_ids(struct common_json *json, const struct analysis_call_thread *thread)
 {
 	if (thread->pid != PTL_NO_ID)
 		common_json_u64(json, "pid", thread->pid);
@@ -198,7 +198,7 @@ static void json_ids(struct common_json *json, const struct dump_call_thread *th
 }
 
 /* Formats the JSON members. Returns false without memory. */
-static __attribute__((noinline)) bool make_json(const struct dump_function *function, struct dump_shown_name *name)
+static __attribute__((noinline)) bool make_json(const struct analysis_function *function, struct dump_shown_name *name)
 {
 	FILE *file = open_memstream(&name->json, &name->json_size);
 	struct common_json json;
@@ -207,18 +207,18 @@ static __attribute__((noinline)) bool make_json(const struct dump_function *func
 		return false;
 	common_json_start(&json, file);
 	common_json_object(&json, NULL);
-	dump_function_json(&json, function);
+	analysis_function_json(&json, function);
 	common_json_object_end(&json);
 	return fclose(file) == 0;
 }
 
-static void json_call(struct pass *pass, const struct dump_call_record *record, struct dump_shown_name *name,
+static void json_call(struct pass *pass, const struct analysis_call_record *record, struct dump_shown_name *name,
 		      size_t level)
 {
-	struct dump_session *session = pass->print->calls->session;
-	struct common_json *json = &session->json_out;
+	struct dump_run *run = pass->print->line.run;
+	struct common_json *json = &run->json_out;
 
-	if (!name->json && !make_json(dump_function(pass->print->calls->functions, record->function), name)) {
+	if (!name->json && !make_json(analysis_function(pass->print->calls->functions, record->function), name)) {
 		pass->print->text.failed = true;
 		return;
 	}
@@ -227,7 +227,7 @@ static void json_call(struct pass *pass, const struct dump_call_record *record, 
 	json_ids(json, pass->thread);
 	common_json_u64(json, "depth", level);
 	common_json_raw(json, NULL, name->json + 1, name->json_size - 2);
-	dump_json_time(session, "time", record->start);
+	dump_json_time(run, "time", record->start);
 	if (record->start) {
 		common_json_u64(json, "duration", record->wall);
 		common_json_u64(json, "self", record->self_time);
@@ -239,23 +239,23 @@ static void json_call(struct pass *pass, const struct dump_call_record *record, 
 	if (record->stack)
 		common_json_u64(json, "stack", record->stack);
 	common_json_array(json, "marks");
-	for (size_t i = 0; i < DUMP_CALL_MARKS; i++)
-		if (record->flags & dump_call_marks[i].flag)
-			common_json_string(json, NULL, dump_call_marks[i].word);
+	for (size_t i = 0; i < ANALYSIS_CALL_MARKS; i++)
+		if (record->flags & analysis_call_marks[i].flag)
+			common_json_string(json, NULL, analysis_call_marks[i].word);
 	common_json_array_end(json);
 	common_json_object_end(json);
 	common_json_line(json);
 }
 
-static void json_stack(struct pass *pass, const struct dump_call_record *record)
+static void json_stack(struct pass *pass, const struct analysis_call_record *record)
 {
-	struct dump_session *session = pass->print->calls->session;
-	struct common_json *json = &session->json_out;
+	struct dump_run *run = pass->print->line.run;
+	struct common_json *json = &run->json_out;
 
 	common_json_object(json, NULL);
 	common_json_string(json, "type", "stack");
 	json_ids(json, pass->thread);
-	dump_json_time(session, "time", record->start);
+	dump_json_time(run, "time", record->start);
 	common_json_u64(json, "stack", record->stack);
 	common_json_object_end(json);
 	common_json_line(json);
@@ -290,7 +290,7 @@ static const char *image_above(const struct dump_calls_print *print, size_t leve
 	return NULL;
 }
 
-static void put_call(struct pass *pass, const struct dump_call_record *record, struct dump_shown_name *name,
+static void put_call(struct pass *pass, const struct analysis_call_record *record, struct dump_shown_name *name,
 		     size_t shown, const char *image)
 {
 	struct dump_calls_print *print = pass->print;
@@ -300,7 +300,7 @@ static void put_call(struct pass *pass, const struct dump_call_record *record, s
 		return;
 	calls_heading(pass);
 	print->shown = true;
-	if (print->calls->session->options->json)
+	if (print->line.run->options->json)
 		json_call(pass, record, name, shown);
 	else if (with_image)
 		dump_calls_line_add(&print->line, record, name->with_image, name->size_with_image, shown, &print->text);
@@ -308,8 +308,8 @@ static void put_call(struct pass *pass, const struct dump_call_record *record, s
 		dump_calls_line_add(&print->line, record, name->text, name->size, shown, &print->text);
 }
 
-static bool is_asked_for(struct pass *pass, const struct dump_call_record *record, const struct dump_shown_name *name,
-			 size_t level)
+static bool is_asked_for(struct pass *pass, const struct analysis_call_record *record,
+			 const struct dump_shown_name *name, size_t level)
 {
 	struct query_row_asker *where = pass->print->where;
 	struct dump_calls_row *row;
@@ -325,7 +325,7 @@ static bool is_asked_for(struct pass *pass, const struct dump_call_record *recor
 }
 
 /* Whether the call is selected by name and condition. */
-static bool is_visible(struct pass *pass, const struct dump_call_record *record, const struct dump_shown_name *name,
+static bool is_visible(struct pass *pass, const struct analysis_call_record *record, const struct dump_shown_name *name,
 		       size_t level, size_t above)
 {
 	const struct dump_calls_print *print = pass->print;
@@ -342,10 +342,10 @@ static bool is_visible(struct pass *pass, const struct dump_call_record *record,
 }
 
 /* Handles a call. quiet: the call precedes the selected part, and only leads to it. */
-static int take_call(struct pass *pass, const struct dump_call_record *record, bool quiet)
+static int take_call(struct pass *pass, const struct analysis_call_record *record, bool quiet)
 {
 	struct dump_calls_print *print = pass->print;
-	const size_t level = dump_record_level(pass->tree, record);
+	const size_t level = analysis_record_level(pass->tree, record);
 	struct dump_shown_level *place = level_at(print, level);
 	struct dump_shown_name *name = function_name_of(print, record->function);
 	size_t above;
@@ -366,20 +366,20 @@ static int take_call(struct pass *pass, const struct dump_call_record *record, b
 	return 0;
 }
 
-static int take_other_record(struct pass *pass, const struct dump_call_record *record)
+static int take_other_record(struct pass *pass, const struct analysis_call_record *record)
 {
 	struct dump_calls_print *print = pass->print;
-	const bool json = print->calls->session->options->json;
-	const size_t level = record->kind == DUMP_RECORD_EVENT ? dump_record_level(pass->tree, record) : 0;
+	const bool json = print->line.run->options->json;
+	const size_t level = record->kind == ANALYSIS_RECORD_EVENT ? analysis_record_level(pass->tree, record) : 0;
 	const size_t shown = level && level <= print->level_count ? print->levels[level - 1].shown : 0;
 
 	if (!pass->started || pass->ended || (print->function && (!pass->inside || level < pass->inside)))
 		return 0;
 	/* If --where selects single calls, the stack is a field instead. */
-	if (print->where && record->kind == DUMP_RECORD_STACK)
+	if (print->where && record->kind == ANALYSIS_RECORD_STACK)
 		return 0;
 	calls_heading(pass);
-	if (record->kind == DUMP_RECORD_STACK)
+	if (record->kind == ANALYSIS_RECORD_STACK)
 		(json ? json_stack : text_stack)(pass, record);
 	else if (json)
 		common_write_bytes(&print->text, record->lines, record->function);
@@ -396,9 +396,9 @@ static int flush_pass(struct pass *pass, size_t least)
 		return common_fail_memory("lines", print->text.size);
 	if (print->text.size < least)
 		return 0;
-	common_text_write(&print->text, print->calls->session->out);
+	common_text_write(&print->text, print->line.run->out);
 	print->text.size = 0;
-	return dump_output_check(print->calls->session);
+	return dump_output_check(print->line.run);
 }
 
 /*
@@ -407,7 +407,7 @@ static int flush_pass(struct pass *pass, size_t least)
  */
 static int take_belows(struct pass *pass, uint32_t stack, bool quiet)
 {
-	const struct dump_record_list *below = &pass->tree->below;
+	const struct analysis_record_list *below = &pass->tree->below;
 	int status = 0;
 
 	for (size_t i = below->count; status == 0 && i-- > 0;)
@@ -418,20 +418,20 @@ static int take_belows(struct pass *pass, uint32_t stack, bool quiet)
 
 static int print_records(struct pass *pass)
 {
-	const struct dump_record_list *list = &pass->tree->list;
+	const struct analysis_record_list *list = &pass->tree->list;
 	const uint64_t tail = pass->print->tail;
 	const size_t first = tail && tail < list->count ? list->count - (size_t)tail : 0;
 	uint32_t stacks = 1; /* number of stacks whose outermost frames were shown */
-	struct dump_record_reader reader = {.list = list};
-	const struct dump_call_record *record;
+	struct analysis_record_reader reader = {.list = list};
+	const struct analysis_call_record *record;
 	int status = take_belows(pass, 0, false);
 
-	for (size_t i = 0; status == 0 && !pass->ended && (record = dump_record_next(&reader)) != NULL; i++) {
-		if (record->kind == DUMP_RECORD_CALL)
+	for (size_t i = 0; status == 0 && !pass->ended && (record = analysis_record_next(&reader)) != NULL; i++) {
+		if (record->kind == ANALYSIS_RECORD_CALL)
 			status = take_call(pass, record, i < first && record->end <= first);
 		else if (i >= first)
 			status = take_other_record(pass, record);
-		if (status == 0 && record->kind == DUMP_RECORD_STACK && record->stack >= stacks) {
+		if (status == 0 && record->kind == ANALYSIS_RECORD_STACK && record->stack >= stacks) {
 			stacks = record->stack + 1;
 			status = take_belows(pass, record->stack, false);
 		}
@@ -441,8 +441,8 @@ static int print_records(struct pass *pass)
 	return status;
 }
 
-int dump_calls_print(struct dump_calls_print *print, const struct dump_call_tree *tree,
-		     const struct dump_call_thread *thread)
+int dump_calls_print(struct dump_calls_print *print, const struct analysis_call_tree *tree,
+		     const struct analysis_call_thread *thread)
 {
 	struct pass pass = {
 		.print = print,

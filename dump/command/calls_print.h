@@ -3,15 +3,15 @@
 #ifndef DUMP_COMMAND_CALLS_PRINT_H
 #define DUMP_COMMAND_CALLS_PRINT_H
 
-#include "dump/call/call_mark.h"
-#include "dump/call/call_session.h"
-#include "dump/call/call_tree.h"
+#include "analysis/call/call_mark.h"
+#include "analysis/call/call_tree.h"
 #include "dump/command/calls_line.h"
+#include "dump/run/calls.h"
 #include "query/row.h"
 
 /* Selection and state of the output. Zero-initialised members select all calls. */
 struct dump_calls_print {
-	const struct dump_call_session *calls;
+	const struct analysis_calls *calls;
 	const char *function; /* patterns; NULL: not given */
 	const char *from;
 	const char *until;
@@ -23,7 +23,7 @@ struct dump_calls_print {
 	size_t name_count;
 	struct dump_shown_level *levels;
 	size_t level_count;
-	struct dump_calls_line line; /* the caller sets its session */
+	struct dump_calls_line line; /* the caller sets its run */
 	struct ptl_bytes text;
 	bool any;   /* a heading was written */
 	bool shown; /* a call was written */
@@ -33,9 +33,9 @@ struct dump_calls_print {
 /* Fields of a call for --where. */
 extern const struct query_row_field dump_calls_fields[];
 struct dump_calls_row {
-	const struct dump_call_session *calls;
-	const struct dump_call_thread *thread;
-	const struct dump_call_record *record;
+	const struct analysis_calls *calls;
+	const struct analysis_call_thread *thread;
+	const struct analysis_call_record *record;
 	const char *name; /* displayed name */
 	size_t level;
 	struct ptl_bytes text;
@@ -44,10 +44,10 @@ struct dump_calls_row {
 void dump_calls_field(void *context, unsigned field, struct query_value *value);
 
 /* Returns the name of the thread's program; "" if unknown. */
-const char *dump_calls_program(const struct dump_call_session *calls, const struct dump_call_thread *thread);
+const char *dump_calls_program(const struct analysis_calls *calls, const struct analysis_call_thread *thread);
 
-int dump_calls_print(struct dump_calls_print *print, const struct dump_call_tree *tree,
-		     const struct dump_call_thread *thread);
+int dump_calls_print(struct dump_calls_print *print, const struct analysis_call_tree *tree,
+		     const struct analysis_call_thread *thread);
 void dump_calls_print_free(struct dump_calls_print *print);
 
 #endif

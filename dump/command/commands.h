@@ -3,7 +3,7 @@
 #ifndef DUMP_COMMAND_COMMANDS_H
 #define DUMP_COMMAND_COMMANDS_H
 
-#include "dump/session/command.h"
+#include "dump/run/command.h"
 
 extern const struct dump_command dump_command_info;
 extern const struct dump_command dump_command_processes;

@@ -7,6 +7,7 @@
 #include "common/error.h"
 #include "common/program/message.h"
 #include "dump/command/commands.h"
+#include "dump/command/diff_traces.h"
 
 #define LIMIT_DEFAULT 20
 #define LIMIT_MAX 1000000000
@@ -15,8 +16,8 @@
 #define SLOWER_MAX 1000000
 
 struct diff_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
-	struct dump_ignore ignore;
+	struct dump_options shared; /* must come first: see dump/run/command.h */
+	struct analysis_ignore ignore;
 	struct common_string_list with;
 	bool first;
 	bool has_limit, has_context, has_slower;
@@ -25,12 +26,12 @@ struct diff_options {
 
 static int take_ignore(void *ignore, const char *argument)
 {
-	return dump_ignore_add(ignore, argument, strlen(argument));
+	return analysis_ignore_add(ignore, argument, strlen(argument));
 }
 
 static int take_ignore_file(void *ignore, const char *argument)
 {
-	return dump_ignore_read(ignore, argument);
+	return analysis_ignore_read(ignore, argument);
 }
 
 static const struct common_option own_options[] = {
@@ -76,48 +77,50 @@ static void diff_free_options(struct dump_options *shared)
 {
 	struct diff_options *options = (struct diff_options *)shared;
 
-	dump_ignore_free(&options->ignore);
+	analysis_ignore_free(&options->ignore);
 	common_string_list_free(&options->with);
 }
 
-static int compare_traces(struct dump_session *session, struct dump_diff *diff)
+static int compare_traces(struct dump_run *run, struct analysis_diff *diff)
 {
-	const struct diff_options *options = (const struct diff_options *)session->options;
+	const struct diff_options *options = (const struct diff_options *)run->options;
 
 	diff->slower = options->slower;
 	if (options->first)
-		return dump_diff_show_first(session, diff, options->has_context ? options->context : CONTEXT_DEFAULT);
-	return dump_diff_show_counts(session, diff, options->has_limit ? options->limit : LIMIT_DEFAULT);
+		return dump_diff_show_first(run, diff, options->has_context ? options->context : CONTEXT_DEFAULT);
+	return dump_diff_show_counts(run, diff, options->has_limit ? options->limit : LIMIT_DEFAULT);
 }
 
 /* Opens the traces of both sides. */
-static int open_sides(struct dump_session *session, struct dump_diff *diff)
+static int open_sides(struct dump_run *run, struct dump_diff_traces *traces, struct analysis_diff *diff)
 {
-	const struct diff_options *options = (const struct diff_options *)session->options;
+	const struct diff_options *options = (const struct diff_options *)run->options;
 	const char *const *with = options->with.list;
 	const size_t count = options->with.count;
 
-	if (!count && session->more_count != 1)
+	if (!count && run->more_count != 1)
 		return common_fail(PTL_MISUSE, "%s",
-				   session->more_count
+				   run->more_count
 					   ? "more than two traces need --with, which names those of side B"
 					   : "which two traces? one FILE is missing: ptl-dump diff A.ptl B.ptl");
-	if (options->first && session->more_count + count != 1)
+	if (options->first && run->more_count + count != 1)
 		return common_fail(PTL_MISUSE, "--first compares two traces: a side cannot have several");
 	if (!count)
-		return dump_diff_open(diff, session, NULL, 0, (const char *const *)session->more, 1, &options->ignore);
-	return dump_diff_open(diff, session, session->more, session->more_count, with, count, &options->ignore);
+		return dump_diff_traces_open(traces, diff, run, NULL, 0, (const char *const *)run->more, 1,
+					     &options->ignore);
+	return dump_diff_traces_open(traces, diff, run, run->more, run->more_count, with, count, &options->ignore);
 }
 
-static int diff_run(struct dump_session *session)
+static int diff_run(struct dump_run *run)
 {
-	struct dump_diff diff = {0};
-	int status = open_sides(session, &diff);
+	struct dump_diff_traces traces = {0};
+	struct analysis_diff diff = {0};
+	int status = open_sides(run, &traces, &diff);
 
 	if (!status)
-		status = compare_traces(session, &diff);
-	dump_diff_close(&diff);
-	if (diff.damaged && status >= 0)
+		status = compare_traces(run, &diff);
+	dump_diff_traces_close(&traces, &diff);
+	if (traces.damaged && status >= 0)
 		status = COMMON_EXIT_INPUT;
 	return status;
 }

@@ -3,13 +3,14 @@
 #ifndef DUMP_COMMAND_DIFF_H
 #define DUMP_COMMAND_DIFF_H
 
-#include "dump/difference/diff_side.h"
+#include "analysis/difference/diff_side.h"
+#include "dump/run/run.h"
 
 /* Both functions return 0 for equal sides, COMMON_EXIT_FINDING for different sides, or a negative ptl_status. */
 
 /* limit: maximum of items shown per kind, as text; 0: all. */
-int dump_diff_show_counts(struct dump_session *session, struct dump_diff *diff, uint64_t limit);
+int dump_diff_show_counts(struct dump_run *run, struct analysis_diff *diff, uint64_t limit);
 /* context: branches shown before and after each difference. */
-int dump_diff_show_first(struct dump_session *session, struct dump_diff *diff, uint64_t context);
+int dump_diff_show_first(struct dump_run *run, struct analysis_diff *diff, uint64_t context);
 
 #endif

@@ -4,27 +4,29 @@
 #include <locale.h>
 #include <string.h>
 
+#include "analysis/event/activity_tree.h"
+#include "analysis/event/event_count.h"
+#include "analysis/event/event_filter.h"
 #include "common/error.h"
 #include "common/program/message.h"
 #include "common/text/guid.h"
 #include "common/text/text.h"
 #include "dump/command/commands.h"
-#include "dump/event/activity_tree.h"
-#include "dump/event/event_count.h"
-#include "dump/event/event_filter.h"
+#include "dump/print/activity_tree.h"
 #include "dump/print/event.h"
+#include "dump/print/event_count.h"
 #include "dump/print/event_csv.h"
 #include "dump/print/event_xml.h"
-#include "dump/session/follow.h"
-#include "dump/session/session.h"
+#include "dump/run/follow.h"
+#include "dump/run/run.h"
 #include "format/reader/session_files.h"
 #include "format/reader/trace_end.h"
 
 #define CHECK_EVERY 1024
 
 struct events_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
-	struct dump_event_filter filter;
+	struct dump_options shared; /* must come first: see dump/run/command.h */
+	struct analysis_event_filter filter;
 	bool verbose;
 	bool absolute;
 	bool stacks;
@@ -43,11 +45,11 @@ struct output {
 };
 
 struct events {
-	struct dump_session *session;
+	struct dump_run *run;
 	struct events_options *options;
 	struct dump_event_printer printer;
-	struct dump_event_count count;
-	struct dump_activity_tree tree;
+	struct analysis_event_count count;
+	struct analysis_activity_tree tree;
 	const struct output *output;
 	struct flow_timeline *followed; /* with --follow: a timeline that grows with the trace; else NULL */
 	size_t schemas;                 /* schemas and maps whose names have been loaded */
@@ -64,12 +66,12 @@ static int take_activity(void *activities, const char *argument)
 	if (!common_guid_parse(argument, &guid))
 		return common_fail(PTL_MISUSE, "'%s' is no GUID such as 9e814aad-3204-11d2-9a82-006008a86939",
 				   argument);
-	return dump_activities_ask(activities, &guid);
+	return analysis_activities_ask(activities, &guid);
 }
 
 static int take_where(void *query, const char *argument)
 {
-	return dump_query_add(query, argument);
+	return analysis_query_add(query, argument);
 }
 
 #define EVENTS_FILTER(member, take_event) COMMON_CALLBACK(struct events_options, filter.member, take_event)
@@ -77,22 +79,22 @@ static int take_where(void *query, const char *argument)
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "Which events (all that are given have to agree; of one given twice, either):"},
 	{"provider", 'p', "GLOB", "Only those of providers with such a name or this GUID.",
-	 EVENTS_FILTER(providers, dump_event_providers_take)},
-	{"provider", 'P', "GLOB", NULL, EVENTS_FILTER(providers, dump_event_providers_take)},
+	 EVENTS_FILTER(providers, analysis_event_providers_take)},
+	{"provider", 'P', "GLOB", NULL, EVENTS_FILTER(providers, analysis_event_providers_take)},
 	{"event", 'e', "GLOB", "Only those with such a name (\"Image/*\", \"*/Start\") or this id.",
-	 EVENTS_FILTER(events, dump_event_patterns_take)},
+	 EVENTS_FILTER(events, analysis_event_patterns_take)},
 	{"level", 0, "LEVEL",
 	 "Only those as severe as LEVEL or more: critical, error, warning, informational, verbose or a "
 	 "number. Level 0 always is, except of providers without levels, such as the kernel.",
-	 EVENTS_FILTER(level, dump_event_level_take)},
+	 EVENTS_FILTER(level, analysis_event_level_take)},
 	{"keyword", 'k', "BITS|GLOB",
 	 "Only those with any of these bits in their keyword, or with a keyword that their provider "
 	 "calls so.",
-	 EVENTS_FILTER(keywords, dump_event_patterns_take)},
+	 EVENTS_FILTER(keywords, analysis_event_patterns_take)},
 	{"task", 0, "GLOB", "Only those of such a task, or of this number.",
-	 EVENTS_FILTER(tasks, dump_event_patterns_take)},
+	 EVENTS_FILTER(tasks, analysis_event_patterns_take)},
 	{"opcode", 0, "GLOB", "Only those with such an opcode (\"Start\"), or of this number.",
-	 EVENTS_FILTER(opcodes, dump_event_patterns_take)},
+	 EVENTS_FILTER(opcodes, analysis_event_patterns_take)},
 	{"activity", 'a', "GUID", "Only those of this activity, or that name it as the related one.",
 	 EVENTS_FILTER(activities, take_activity)},
 	{"related", 0, NULL,
@@ -154,7 +156,7 @@ static int events_check(const struct dump_options *shared)
 
 static void events_free_options(struct dump_options *shared)
 {
-	dump_event_filter_free(&((struct events_options *)shared)->filter);
+	analysis_event_filter_free(&((struct events_options *)shared)->filter);
 }
 
 /* ---- outputs ------------------------------------------------------------------------------------- */
@@ -187,15 +189,15 @@ static int end_xml(struct events *events)
 
 static int event_count(struct events *events, const struct ptl_event *event, const struct ptl_schema *schema)
 {
-	return dump_event_count_add(&events->count, event, schema);
+	return analysis_event_count_add(&events->count, event, schema);
 }
 
 /* Returns the time span for rates: the selected span, limited to the trace. */
 static uint64_t span_of(const struct events *events)
 {
-	const struct dump_filter *filter = &events->options->shared.filter;
-	const uint64_t start = ptl_trace_machine(events->session->trace)->start_time;
-	const uint64_t end = format_trace_end(events->session->trace);
+	const struct analysis_filter *filter = &events->options->shared.filter;
+	const uint64_t start = ptl_trace_machine(events->run->trace)->start_time;
+	const uint64_t end = format_trace_end(events->run->trace);
 	const uint64_t first = filter->first_time > start ? filter->first_time : start;
 	const uint64_t last = filter->last_time < end ? filter->last_time : end;
 
@@ -204,19 +206,19 @@ static uint64_t span_of(const struct events *events)
 
 static int end_count(struct events *events)
 {
-	return events->shown ? dump_event_count_print(&events->count, events->session, events->printer.values->names,
+	return events->shown ? dump_event_count_print(&events->count, events->run, events->printer.values->names,
 						      span_of(events))
 			     : 0;
 }
 
 static int event_tree(struct events *events, const struct ptl_event *event, const struct ptl_schema *schema)
 {
-	return dump_activity_tree_add(&events->tree, event, schema);
+	return analysis_activity_tree_add(&events->tree, event, schema);
 }
 
 static int end_tree(struct events *events)
 {
-	int status = dump_activity_tree_print(&events->tree, events->session, events->printer.values->names,
+	int status = dump_activity_tree_print(&events->tree, events->run, events->printer.values->names,
 					      events->printer.timeline);
 
 	if (events->shown && !events->tree.count)
@@ -249,15 +251,15 @@ static const struct output *output_of(const struct events_options *options)
 /* Updates names and processes from a growing trace. */
 static int keep_up(struct events *events, const struct ptl_event *event)
 {
-	const struct ptl_trace *trace = events->session->trace;
+	const struct ptl_trace *trace = events->run->trace;
 	const size_t schemas = ptl_schema_count(trace) + ptl_map_count(trace);
-	struct dump_names *names = events->printer.values->names;
+	struct analysis_names *names = events->printer.values->names;
 
 	if (schemas != events->schemas) {
 		events->schemas = schemas;
-		dump_names_free(names);
-		*names = (struct dump_names){0};
-		if (dump_names_load(names, trace) < 0)
+		analysis_names_free(names);
+		*names = (struct analysis_names){0};
+		if (analysis_names_load(names, trace) < 0)
 			return PTL_NO_MEMORY;
 	}
 	return flow_timeline_event(events->followed, event);
@@ -266,7 +268,7 @@ static int keep_up(struct events *events, const struct ptl_event *event)
 static int take_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct events *events = context;
-	const struct dump_filter *shared = &events->options->shared.filter;
+	const struct analysis_filter *shared = &events->options->shared.filter;
 	const struct ptl_schema *schema = ptl_schema_of(trace, event);
 	int status = events->followed ? keep_up(events, event) : 0;
 
@@ -277,12 +279,12 @@ static int take_event(void *context, struct ptl_trace *trace, const struct ptl_e
 	if (status)
 		return status < 0 ? status : 0;
 	if (++events->seen % CHECK_EVERY == 0)
-		status = dump_output_check(events->session);
+		status = dump_output_check(events->run);
 	if (status < 0)
 		return status;
-	if (!dump_filter_wants_thread(shared, event->pid, event->tid) ||
+	if (!analysis_filter_wants_thread(shared, event->pid, event->tid) ||
 	    !common_id_set_has(&shared->cpus, event->cpu) ||
-	    !dump_event_filter_wants(&events->options->filter, events->printer.values, event, schema))
+	    !analysis_event_filter_wants(&events->options->filter, events->printer.values, event, schema))
 		return 0;
 	events->shown++;
 	return events->output->event(events, event, schema);
@@ -293,7 +295,7 @@ static int join_event(void *context, struct ptl_trace *trace, const struct ptl_e
 	struct events *events = context;
 
 	(void)trace;
-	return dump_activities_join(&events->options->filter.activities, event);
+	return analysis_activities_join(&events->options->filter.activities, event);
 }
 
 /* ---- empty output -------------------------------------------------------------------------------- */
@@ -301,7 +303,7 @@ static int join_event(void *context, struct ptl_trace *trace, const struct ptl_e
 /* Warns of events that were left out because the expression failed. */
 static void check_failures(const struct events *events)
 {
-	const struct dump_query *where = &events->options->filter.where;
+	const struct analysis_query *where = &events->options->filter.where;
 
 	if (where->failures)
 		common_message_warning("%s; events left out for that: %" PRIu64,
@@ -311,14 +313,14 @@ static void check_failures(const struct events *events)
 /* Prints notes about patterns without a match, even if other patterns matched. */
 static void check_patterns(const struct events *events)
 {
-	const struct dump_event_filter *filter = &events->options->filter;
+	const struct analysis_event_filter *filter = &events->options->filter;
 
 	for (size_t i = 0; i < filter->providers.count; i++)
 		if (!filter->providers.list[i].matched)
 			common_message_note("--provider: no event is of a provider like '%s'",
 					    filter->providers.list[i].text);
 	for (size_t i = 0; i < filter->keywords.count; i++) {
-		const struct dump_event_pattern *pattern = &filter->keywords.list[i];
+		const struct analysis_event_pattern *pattern = &filter->keywords.list[i];
 
 		if (pattern->has_number && !(pattern->number & filter->keyword_bits))
 			common_message_note("--keyword: no event has any of the bits %s in its keyword", pattern->text);
@@ -331,8 +333,8 @@ static void check_patterns(const struct events *events)
 /* Prints notes about names that do not exist in the trace: an empty list would hide a misspelling. */
 static void check_names(const struct events *events)
 {
-	const struct dump_event_filter *filter = &events->options->filter;
-	const size_t count = ptl_schema_count(events->session->trace);
+	const struct analysis_event_filter *filter = &events->options->filter;
+	const size_t count = ptl_schema_count(events->run->trace);
 	struct ptl_bytes names = {0};
 	const char *last = "";
 
@@ -343,7 +345,7 @@ static void check_names(const struct events *events)
 	check_failures(events);
 	if (events->shown)
 		return;
-	dump_query_note_fields(&events->options->filter.where, events->session->trace);
+	analysis_query_note_fields(&events->options->filter.where, events->run->trace);
 	if (filter->without_level) {
 		common_message_note("--level: %" PRIu64
 				    " events that fit otherwise have no level: their providers give none",
@@ -355,7 +357,7 @@ static void check_names(const struct events *events)
 		return;
 	}
 	for (size_t i = 0; i < count && names.size < 400; i++) {
-		const struct ptl_schema *schema = ptl_schema_at(events->session->trace, i);
+		const struct ptl_schema *schema = ptl_schema_at(events->run->trace, i);
 		const char *name = filter->events.count ? schema->event_name : schema->provider_name;
 
 		if (strcmp(name, last) != 0)
@@ -371,8 +373,8 @@ static void check_names(const struct events *events)
 
 static int show_events(struct events *events)
 {
-	struct ptl_trace *trace = events->session->trace;
-	const struct dump_filter *filter = &events->options->shared.filter;
+	struct ptl_trace *trace = events->run->trace;
+	const struct analysis_filter *filter = &events->options->shared.filter;
 	const struct ptl_event_filter times = {
 		.size = sizeof(times),
 		.first_time = filter->first_time,
@@ -389,7 +391,7 @@ static int show_events(struct events *events)
 	if (status == 0)
 		status = ptl_process(trace, &times, &callbacks, events);
 	if (events->followed)
-		status = dump_follow_end(events->session, status);
+		status = dump_follow_end(events->run, status);
 	if (status == 0 && events->output->end)
 		status = events->output->end(events);
 	if (status == 0)
@@ -414,12 +416,12 @@ static int show_in_utf8(struct events *events)
 /* Shows events, with symbols for stacks if requested. */
 static int show_with_stacks(struct events *events)
 {
-	struct dump_session *session = events->session;
-	struct dump_stacks stacks = {.timeline = events->printer.timeline};
+	struct dump_run *run = events->run;
+	struct analysis_stacks stacks = {.timeline = events->printer.timeline};
 	int status = 0;
 
 	if (events->options->stacks) {
-		status = flow_symbols_open(session->trace, stacks.timeline, !events->options->shared.no_demangle,
+		status = flow_symbols_open(run->trace, stacks.timeline, !events->options->shared.no_demangle,
 					   &stacks.symbols);
 		events->printer.stacks = &stacks;
 	}
@@ -432,40 +434,39 @@ static int show_with_stacks(struct events *events)
 	return status;
 }
 
-static int events_run(struct dump_session *session)
+static int events_run(struct dump_run *run)
 {
-	struct dump_names names = {0};
-	struct dump_values values = {
-		.start_time = ptl_trace_machine(session->trace)->start_time,
+	struct analysis_names names = {0};
+	struct analysis_values values = {
+		.start_time = ptl_trace_machine(run->trace)->start_time,
 		.names = &names,
 	};
 	struct events events = {
-		.session = session,
-		.options = (struct events_options *)session->options,
-		.printer = {.session = session, .values = &values},
+		.run = run,
+		.options = (struct events_options *)run->options,
+		.printer = {.run = run, .values = &values},
 	};
 	struct flow_timeline *timeline;
-	int status = session->options->follow ? flow_timeline_begin(&timeline)
-					      : dump_session_timeline(session, &timeline);
+	int status = run->options->follow ? flow_timeline_begin(&timeline) : dump_run_timeline(run, &timeline);
 
 	if (status < 0)
 		return status;
-	events.followed = session->options->follow ? timeline : NULL;
+	events.followed = run->options->follow ? timeline : NULL;
 	events.printer.timeline = events.options->filter.where.timeline = timeline;
 	events.printer.verbose = events.options->verbose;
-	events.printer.goes_on = session->options->session && session->options->session->files > 1;
+	events.printer.goes_on = run->options->session && run->options->session->files > 1;
 	events.printer.absolute = events.options->absolute;
 	events.output = output_of(events.options);
-	status = dump_names_load(&names, session->trace);
+	status = analysis_names_load(&names, run->trace);
 	if (status == 0)
 		status = show_with_stacks(&events);
-	if (status == 0 && !session->options->session)
-		dump_session_say_lost(session);
+	if (status == 0 && !run->options->session)
+		analysis_note_lost_events(run->trace);
 	dump_event_printer_free(&events.printer);
-	dump_event_count_free(&events.count);
-	dump_activity_tree_free(&events.tree);
+	analysis_event_count_free(&events.count);
+	analysis_activity_tree_free(&events.tree);
 	common_bytes_free(&values.scratch);
-	dump_names_free(&names);
+	analysis_names_free(&names);
 	flow_timeline_free(timeline);
 	return status;
 }

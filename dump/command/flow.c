@@ -3,15 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/function/source_note.h"
 #include "common/error.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
 #include "common/thread_pool.h"
 #include "dump/command/commands.h"
 #include "dump/command/flow.h"
-#include "dump/print/flow_view.h"
-#include "dump/print/source_note.h"
-#include "dump/session/session.h"
+#include "dump/flow/flow_view.h"
+#include "dump/run/run.h"
 
 static const char *const level_names[] = {
 	[DUMP_FLOW_BLOCK] = "block",
@@ -78,55 +78,55 @@ static size_t find_thread_width(const struct flow_timeline *timeline)
 	return widest;
 }
 
-static int show_flow(struct dump_session *session, struct dump_flow_print *print, const bool *images_wanted,
+static int show_flow(struct dump_run *run, struct dump_flow_print *print, const bool *images_wanted,
 		     const struct query_row *where)
 {
-	const struct flow_options *options = (const struct flow_options *)session->options;
-	struct flow_view_options view_options = dump_session_view_options(session);
-	struct dump_flow_run run = {
-		.session = session,
+	const struct flow_options *options = (const struct flow_options *)run->options;
+	struct flow_view_options view_options = dump_run_view_options(run);
+	struct dump_flow_run flow_run = {
+		.run = run,
 		.print = print,
 		.format = options->shared.json ? &dump_flow_json : &dump_flow_text,
 		.images_wanted = images_wanted,
 		.where = where,
 	};
-	int status = flow_symbols_open(session->trace, print->timeline, !options->shared.no_demangle, &print->symbols);
+	int status = flow_symbols_open(run->trace, print->timeline, !options->shared.no_demangle, &print->symbols);
 
 	if (status == 0 && options->source)
-		status = flow_sources_open(session->trace, print->timeline, &print->sources);
+		status = flow_sources_open(run->trace, print->timeline, &print->sources);
 	view_options.by_time = options->merge;
 	if (!view_options.threads)
 		view_options.threads = dump_flow_threads(options->level);
 	if (status == 0 && options->events)
-		status = dump_flow_events_open(session, print, run.format, &run.events);
+		status = dump_flow_events_open(run, print, flow_run.format, &flow_run.events);
 	if (status == 0)
-		status = dump_flow_view_run(&run, &view_options);
+		status = dump_flow_view_run(&flow_run, &view_options);
 	common_progress_end();
 	if (status == 0)
-		dump_warn_of_sources(print->sources, "source lines");
-	if (status == 0 && !run.shown && where->expr)
+		analysis_warn_of_sources(print->sources, "source lines");
+	if (status == 0 && !flow_run.shown && where->expr)
 		common_message_note("no block is what --where asks for");
-	else if (status == 0 && !run.shown)
-		dump_session_note_no_flow(session);
-	dump_session_warn_symbols(session, print->symbols);
-	dump_flow_events_close(run.events);
+	else if (status == 0 && !flow_run.shown)
+		dump_run_note_no_flow(run);
+	dump_run_warn_symbols(run, print->symbols);
+	dump_flow_events_close(flow_run.events);
 	flow_sources_close(print->sources);
 	flow_symbols_close(print->symbols);
 	return status;
 }
 
-static int flow_run(struct dump_session *session)
+static int flow_run(struct dump_run *run)
 {
-	const struct flow_options *options = (const struct flow_options *)session->options;
+	const struct flow_options *options = (const struct flow_options *)run->options;
 	struct dump_flow_print print = {
-		.start_time = ptl_trace_machine(session->trace)->start_time,
+		.start_time = ptl_trace_machine(run->trace)->start_time,
 		.level = options->level,
 		.merged = options->merge,
 		.bounds = options->bounds,
-		.dim = dump_dim(session),
-		.red = dump_red(session),
-		.bold = dump_bold(session),
-		.plain = dump_plain(session),
+		.dim = dump_dim(run),
+		.red = dump_red(run),
+		.bold = dump_bold(run),
+		.plain = dump_plain(run),
 	};
 	struct flow_timeline *timeline = NULL;
 	struct query_row where = {0};
@@ -139,21 +139,21 @@ static int flow_run(struct dump_session *session)
 				   options->shared.engine->name);
 	status = query_row_make(&where, dump_flow_fields, &options->where);
 	if (status == 0 && options->shared.follow) {
-		status = dump_flow_follow(session, &print, &where);
+		status = dump_flow_follow(run, &print, &where);
 		query_row_free(&where);
 		return status;
 	}
 	if (status == 0)
-		status = dump_session_timeline(session, &timeline);
+		status = dump_run_timeline(run, &timeline);
 	if (status < 0) {
 		query_row_free(&where);
 		return status;
 	}
 	print.timeline = timeline;
 	print.thread_width = options->merge ? find_thread_width(timeline) : 0;
-	status = dump_session_images(session, timeline, &wanted);
+	status = dump_run_images(run, timeline, &wanted);
 	if (status == 0)
-		status = show_flow(session, &print, wanted, &where);
+		status = show_flow(run, &print, wanted, &where);
 	free(wanted);
 	query_row_free(&where);
 	flow_timeline_free(timeline);

@@ -3,12 +3,12 @@
 #ifndef DUMP_COMMAND_FLOW_H
 #define DUMP_COMMAND_FLOW_H
 
-#include "dump/print/flow.h"
-#include "dump/session/command.h"
+#include "dump/flow/flow.h"
+#include "dump/run/command.h"
 #include "query/row.h"
 
 struct flow_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/run/command.h */
 	enum dump_flow_level level;
 	bool merge;
 	bool source;
@@ -21,6 +21,6 @@ struct flow_options {
 unsigned dump_flow_threads(enum dump_flow_level level);
 
 /* flow_follow.c: shows the flow of a growing trace, one time span after another. */
-int dump_flow_follow(struct dump_session *session, struct dump_flow_print *print, const struct query_row *where);
+int dump_flow_follow(struct dump_run *run, struct dump_flow_print *print, const struct query_row *where);
 
 #endif

@@ -7,9 +7,9 @@
 
 #include "common/error.h"
 #include "dump/command/flow.h"
-#include "dump/print/flow_view.h"
-#include "dump/session/follow.h"
-#include "dump/session/session.h"
+#include "dump/flow/flow_view.h"
+#include "dump/run/follow.h"
+#include "dump/run/run.h"
 
 #define SECOND 1000000000u
 #define PERIOD (SECOND / 4)
@@ -18,7 +18,7 @@
 #define THREAD_WIDTH 24
 
 struct follow {
-	struct dump_session *session;
+	struct dump_run *run;
 	struct dump_flow_print *print;
 	const struct query_row *where;
 	uint64_t from; /* trace clock; earlier flow was shown */
@@ -37,7 +37,7 @@ static uint64_t monotonic_now(void)
 static void range(void *context, uint32_t stream, uint64_t *first, uint64_t *end)
 {
 	const struct follow *follow = context;
-	const struct ptl_stream *info = ptl_stream_find(follow->session->trace, stream);
+	const struct ptl_stream *info = ptl_stream_find(follow->run->trace, stream);
 
 	*end = UINT64_MAX;
 	*first = info && info->last_time < follow->from ? UINT64_MAX : 0;
@@ -45,16 +45,16 @@ static void range(void *context, uint32_t stream, uint64_t *first, uint64_t *end
 
 static int show_until(struct follow *follow, uint64_t last)
 {
-	struct dump_session *session = follow->session;
-	const struct flow_options *options = (const struct flow_options *)session->options;
-	struct flow_view_options view_options = dump_session_view_options(session);
-	struct dump_flow_run run = {
-		.session = session,
+	struct dump_run *run = follow->run;
+	const struct flow_options *options = (const struct flow_options *)run->options;
+	struct flow_view_options view_options = dump_run_view_options(run);
+	struct dump_flow_run flow_run = {
+		.run = run,
 		.print = follow->print,
 		.format = options->shared.json ? &dump_flow_json : &dump_flow_text,
 		.where = follow->where,
 	};
-	int status = flow_symbols_open(session->trace, follow->print->timeline, !options->shared.no_demangle,
+	int status = flow_symbols_open(run->trace, follow->print->timeline, !options->shared.no_demangle,
 				       &follow->print->symbols);
 
 	view_options.by_time = options->merge;
@@ -66,7 +66,7 @@ static int show_until(struct follow *follow, uint64_t last)
 	if (!view_options.threads)
 		view_options.threads = dump_flow_threads(options->level);
 	if (status == 0)
-		status = dump_flow_view_run(&run, &view_options);
+		status = dump_flow_view_run(&flow_run, &view_options);
 	flow_symbols_close(follow->print->symbols);
 	follow->print->symbols = NULL;
 	return status;
@@ -75,7 +75,7 @@ static int show_until(struct follow *follow, uint64_t last)
 static int update(struct follow *follow, uint64_t last)
 {
 	struct flow_timeline *timeline;
-	int status = flow_timeline_build(follow->session->trace, &timeline);
+	int status = flow_timeline_build(follow->run->trace, &timeline);
 
 	if (status < 0)
 		return status;
@@ -86,13 +86,13 @@ static int update(struct follow *follow, uint64_t last)
 	return status;
 }
 
-static int flow_idle(struct dump_session *session)
+static int flow_idle(struct dump_run *run)
 {
-	struct follow *follow = session->idle_context;
-	const uint64_t start = monotonic_now(), last = ptl_realtime_horizon(session->trace);
+	struct follow *follow = run->idle_context;
+	const uint64_t start = monotonic_now(), last = ptl_realtime_horizon(run->trace);
 	int status;
 
-	if (last < follow->from || (start < follow->due && !ptl_realtime_over(session->trace)))
+	if (last < follow->from || (start < follow->due && !ptl_realtime_over(run->trace)))
 		return 0;
 	status = update(follow, last);
 	follow->due = monotonic_now() + PAUSE_FACTOR * (monotonic_now() - start);
@@ -100,15 +100,15 @@ static int flow_idle(struct dump_session *session)
 	return status;
 }
 
-int dump_flow_follow(struct dump_session *session, struct dump_flow_print *print, const struct query_row *where)
+int dump_flow_follow(struct dump_run *run, struct dump_flow_print *print, const struct query_row *where)
 {
-	struct follow follow = {.session = session, .print = print, .where = where, .from = 1};
+	struct follow follow = {.run = run, .print = print, .where = where, .from = 1};
 
-	if (ptl_trace_machine(session->trace)->timing == PTL_TIMING_NONE)
+	if (ptl_trace_machine(run->trace)->timing == PTL_TIMING_NONE)
 		return common_fail(PTL_MISUSE, "--follow needs times in the packets, and this trace is recorded with "
 					       "--timing none");
 	print->thread_width = THREAD_WIDTH;
-	session->idle = flow_idle;
-	session->idle_context = &follow;
-	return dump_follow_wait(session);
+	run->idle = flow_idle;
+	run->idle_context = &follow;
+	return dump_follow_wait(run);
 }

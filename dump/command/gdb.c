@@ -8,12 +8,12 @@
 #include "dump/command/commands.h"
 #include "dump/gdb/connection.h"
 #include "dump/gdb/monitor.h"
-#include "dump/session/output.h"
+#include "dump/run/output.h"
 
 #define INSTRUCTIONS_DEFAULT 1000000
 
 struct gdb_options {
-	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_options shared; /* first: see dump/run/command.h */
 	bool stdio, batch;
 	const char *listen, *program;
 	struct common_string_list commands;
@@ -52,10 +52,9 @@ static int gdb_check(const struct dump_options *options)
 	return 0;
 }
 
-static int gdb_connect(struct dump_session *session, struct dump_gdb_process *process,
-		       const struct dump_gdb_files *files)
+static int gdb_connect(struct dump_run *run, struct dump_gdb_process *process, const struct dump_gdb_files *files)
 {
-	const struct gdb_options *options = (const struct gdb_options *)session->options;
+	const struct gdb_options *options = (const struct gdb_options *)run->options;
 	const struct dump_gdb_start start = {
 		.program = options->program, .commands = &options->commands, .batch = options->batch};
 	int exit_status = 0, status;
@@ -63,22 +62,22 @@ static int gdb_connect(struct dump_session *session, struct dump_gdb_process *pr
 	if (options->stdio)
 		return dump_gdb_serve(process, STDIN_FILENO, STDOUT_FILENO);
 	if (options->listen)
-		return dump_gdb_listen(process, options->listen, session->out);
+		return dump_gdb_listen(process, options->listen, run->out);
 	status = dump_gdb_start(process, files, &start, &exit_status);
 	return status ? status : exit_status ? COMMON_EXIT_FINDING : 0;
 }
 
-static int gdb_run(struct dump_session *session)
+static int gdb_run(struct dump_run *run)
 {
-	const struct gdb_options *options = (const struct gdb_options *)session->options;
+	const struct gdb_options *options = (const struct gdb_options *)run->options;
 	const uint64_t instructions = options->instructions ? options->instructions : INSTRUCTIONS_DEFAULT;
 	struct dump_gdb_process process = {0};
 	struct dump_gdb_files files = {0};
 	struct flow_timeline *timeline = NULL;
-	int status = dump_session_timeline(session, &timeline);
+	int status = dump_run_timeline(run, &timeline);
 
 	if (status == 0)
-		status = dump_gdb_process_open(&process, session, timeline, instructions, dump_gdb_monitor);
+		status = dump_gdb_process_open(&process, run, timeline, instructions, dump_gdb_monitor);
 	common_progress_end();
 	if (status == 0)
 		status = dump_gdb_files_make(&files, &process);
@@ -87,7 +86,7 @@ static int gdb_run(struct dump_session *session)
 				    "this machine",
 				    files.missing);
 	if (status == 0)
-		status = gdb_connect(session, &process, &files);
+		status = gdb_connect(run, &process, &files);
 	dump_gdb_files_remove(&files);
 	dump_gdb_process_close(&process);
 	flow_timeline_free(timeline);

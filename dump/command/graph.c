@@ -3,44 +3,46 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/call/call_graph.h"
+#include "analysis/sample/sample.h"
 #include "common/text/text.h"
-#include "dump/call/call_graph.h"
 #include "dump/command/commands.h"
 #include "dump/print/table.h"
-#include "dump/sample/sample.h"
+#include "dump/run/calls.h"
 
 #define DEPTH_DEFAULT 4
 
 struct graph_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/run/command.h */
 	uint64_t depth;
 	bool depth_given;
-	struct dump_sample_options samples;
+	struct analysis_sample_options samples;
 };
 
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is shown:"},
 	{"depth", 'd', "N", "Callers and callees up to N calls away (default: 4; 0: all).",
 	 COMMON_NUMBER(struct graph_options, depth, 0, UINT64_MAX), COMMON_GIVEN(struct graph_options, depth_given)},
-	DUMP_SAMPLE_OPTIONS(struct graph_options, samples),
+	ANALYSIS_SAMPLE_OPTIONS(struct graph_options, samples),
 	{NULL},
 };
 
 /* The displayed graph. */
 struct shown {
-	struct dump_session *session;
-	struct dump_graph graph;
-	struct dump_samples samples; /* if requested */
+	struct dump_run *run;
+	struct analysis_graph graph;
+	struct analysis_samples samples; /* if requested */
 };
 
 /* ---- text ---------------------------------------------------------------------------------------- */
 
-static void add_node_name(const struct dump_graph *graph, const struct dump_graph_node *node, struct ptl_bytes *text)
+static void add_node_name(const struct analysis_graph *graph, const struct analysis_graph_node *node,
+			  struct ptl_bytes *text)
 {
 	if (node->depth)
-		dump_function_text(dump_function(graph->matches.calls->functions, node->function), text);
+		analysis_function_text(analysis_function(graph->matches.calls->functions, node->function), text);
 	else
-		dump_matches_text(&graph->matches, text);
+		analysis_matches_text(&graph->matches, text);
 }
 
 static void number_cells(struct dump_table *table, uint64_t value, uint64_t of)
@@ -55,7 +57,7 @@ static void number_cells(struct dump_table *table, uint64_t value, uint64_t of)
  * Whether a node has samples. Samples of recursive calls count for the outermost call only, so callers of inner calls
  * have none.
  */
-static bool has_any(const struct shown *shown, const struct dump_graph_node *node)
+static bool has_any(const struct shown *shown, const struct analysis_graph_node *node)
 {
 	return !shown->samples.count || node->calls || node->total_instructions || node->self_instructions ||
 	       node->total_time;
@@ -70,10 +72,10 @@ static void add_time(const struct shown *shown, uint64_t value, struct ptl_bytes
 		common_text_duration(text, value);
 }
 
-static void text_node(struct dump_table *table, const struct shown *shown, const struct dump_graph_node *node)
+static void text_node(struct dump_table *table, const struct shown *shown, const struct analysis_graph_node *node)
 {
-	const struct dump_graph *graph = &shown->graph;
-	const struct dump_graph_node *whole = &graph->callees.nodes[0];
+	const struct analysis_graph *graph = &shown->graph;
+	const struct analysis_graph_node *whole = &graph->callees.nodes[0];
 
 	if (!shown->samples.count) {
 		common_text_count(&table->text, node->calls);
@@ -93,12 +95,13 @@ static void text_node(struct dump_table *table, const struct shown *shown, const
 	add_node_name(graph, node, &table->text);
 	dump_cell_text(table, node->depth ? DUMP_STYLE_PLAIN : DUMP_STYLE_BOLD);
 	if (node->depth)
-		dump_cell(table, DUMP_STYLE_DIM, dump_function(graph->matches.calls->functions, node->function)->image);
+		dump_cell(table, DUMP_STYLE_DIM,
+			  analysis_function(graph->matches.calls->functions, node->function)->image);
 	else
 		dump_cell(table, DUMP_STYLE_PLAIN, "");
 }
 
-static int text_tree(const struct shown *shown, const struct dump_graph_tree *tree, const char *title,
+static int text_tree(const struct shown *shown, const struct analysis_graph_tree *tree, const char *title,
 		     const uint32_t *order)
 {
 	static const struct dump_column of_flow[] = {
@@ -121,14 +124,14 @@ static int text_tree(const struct shown *shown, const struct dump_graph_tree *tr
 	for (size_t i = 0; i < tree->count; i++)
 		if (has_any(shown, &tree->nodes[order[i]]))
 			text_node(&table, shown, &tree->nodes[order[i]]);
-	return dump_table_print(&table, shown->session);
+	return dump_table_print(&table, shown->run);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
 
-static void json_amounts(const struct shown *shown, const struct dump_graph_node *node)
+static void json_amounts(const struct shown *shown, const struct analysis_graph_node *node)
 {
-	struct common_json *json = &shown->session->json_out;
+	struct common_json *json = &shown->run->json_out;
 	const bool samples = shown->samples.count;
 
 	if (samples)
@@ -143,16 +146,17 @@ static void json_amounts(const struct shown *shown, const struct dump_graph_node
 	}
 }
 
-static int json_tree(const struct shown *shown, const struct dump_graph_tree *tree, const char *direction,
+static int json_tree(const struct shown *shown, const struct analysis_graph_tree *tree, const char *direction,
 		     const uint32_t *order)
 {
-	const struct dump_graph *graph = &shown->graph;
-	struct common_json *json = &shown->session->json_out;
+	const struct analysis_graph *graph = &shown->graph;
+	struct common_json *json = &shown->run->json_out;
 	struct ptl_bytes name = {0};
 
 	for (size_t i = 0; i < tree->count; i++) {
-		const struct dump_graph_node *node = &tree->nodes[order[i]];
-		const struct dump_function *function = dump_function(graph->matches.calls->functions, node->function);
+		const struct analysis_graph_node *node = &tree->nodes[order[i]];
+		const struct analysis_function *function = analysis_function(graph->matches.calls->functions,
+									     node->function);
 
 		if (!has_any(shown, node))
 			continue;
@@ -160,10 +164,10 @@ static int json_tree(const struct shown *shown, const struct dump_graph_tree *tr
 		common_json_string(json, "type", direction);
 		common_json_u64(json, "depth", node->depth);
 		if (node->depth) {
-			dump_function_json(json, function);
+			analysis_function_json(json, function);
 		} else {
 			name.size = 0;
-			dump_matches_text(&graph->matches, &name);
+			analysis_matches_text(&graph->matches, &name);
 			common_json_string(json, "function", common_text_string(&name));
 		}
 		json_amounts(shown, node);
@@ -176,74 +180,74 @@ static int json_tree(const struct shown *shown, const struct dump_graph_tree *tr
 
 /* ---- shared by both ------------------------------------------------------------------------------ */
 
-static int show_tree(const struct shown *shown, const struct dump_graph_tree *tree, bool callers)
+static int show_tree(const struct shown *shown, const struct analysis_graph_tree *tree, bool callers)
 {
 	uint32_t *order;
-	int status = dump_graph_order(&shown->graph, tree, &order);
+	int status = analysis_graph_order(&shown->graph, tree, &order);
 
 	if (status < 0)
 		return status;
-	if (shown->session->options->json) {
+	if (shown->run->options->json) {
 		status = json_tree(shown, tree, callers ? "caller" : "callee", order);
 	} else {
 		if (!callers)
-			fputc('\n', shown->session->out);
+			fputc('\n', shown->run->out);
 		status = text_tree(shown, tree, callers ? "CALLED BY" : "CALLS WHAT", order);
 	}
 	free(order);
 	return status;
 }
 
-static int add_up(struct shown *shown, struct dump_call_session *calls, const struct dump_sample_options *samples)
+static int add_up(struct shown *shown, struct analysis_calls *calls, const struct analysis_sample_options *samples)
 {
-	struct dump_call_observer observer = dump_graph_observer;
+	struct analysis_call_observer observer = analysis_graph_observer;
 	int status;
 
 	observer.context = &shown->graph;
 	if (samples->enabled)
-		return dump_samples_run(calls, samples, &observer, &shown->samples);
-	status = dump_call_session_run(calls, &observer);
-	if (status == 0 && !dump_functions_count(calls->functions))
-		dump_samples_hint(calls);
+		return analysis_samples_run(calls, samples, &observer, &shown->samples);
+	status = analysis_calls_observe(calls, &observer);
+	if (status == 0 && !analysis_functions_count(calls->functions))
+		analysis_samples_hint(calls);
 	return status;
 }
 
-static int show_graph(struct dump_call_session *calls, const struct graph_options *options)
+static int show_graph(struct dump_run *run, struct analysis_calls *calls, const struct graph_options *options)
 {
 	struct shown shown = {
-		.session = calls->session,
-		.graph = {.matches = {.calls = calls, .pattern = calls->session->operand},
+		.run = run,
+		.graph = {.matches = {.calls = calls, .pattern = run->operand},
 			  .max_depth = options->depth_given ? options->depth : DEPTH_DEFAULT},
 	};
-	struct dump_graph *graph = &shown.graph;
+	struct analysis_graph *graph = &shown.graph;
 	int status = add_up(&shown, calls, &options->samples);
 
-	if (status == 0 && dump_functions_count(calls->functions))
-		status = dump_call_session_check(calls, "FUNCTION", graph->matches.pattern);
+	if (status == 0 && analysis_functions_count(calls->functions))
+		status = analysis_calls_check(calls, "FUNCTION", graph->matches.pattern);
 	if (status == 0 && graph->callers.count) {
 		status = show_tree(&shown, &graph->callers, true);
 		if (status == 0)
 			status = show_tree(&shown, &graph->callees, false);
 	}
-	dump_graph_free(graph);
-	dump_samples_free(&shown.samples);
+	analysis_graph_free(graph);
+	analysis_samples_free(&shown.samples);
 	return status;
 }
 
-static int graph_run(struct dump_session *session)
+static int graph_run(struct dump_run *run)
 {
-	struct dump_call_session calls;
-	int status = dump_call_session_open(&calls, session);
+	struct analysis_calls calls;
+	int status = dump_calls_open(&calls, run);
 
 	if (status == 0)
-		status = show_graph(&calls, (const struct graph_options *)session->options);
-	dump_call_session_close(&calls);
+		status = show_graph(run, &calls, (const struct graph_options *)run->options);
+	dump_calls_close(&calls, run);
 	return status;
 }
 
 static int graph_check(const struct dump_options *shared)
 {
-	return dump_sample_options_check(&((const struct graph_options *)shared)->samples);
+	return analysis_sample_options_check(&((const struct graph_options *)shared)->samples);
 }
 
 static const char *const unsharded[] = {"samples", "where", NULL};

@@ -11,17 +11,17 @@
 #include "dump/print/status.h"
 #include "dump/print/table.h"
 #include "dump/print/trace_json.h"
-#include "dump/session/session.h"
+#include "dump/run/run.h"
 
 #define BUILD_ID_SHOWN 8 /* bytes shown in the table; JSON has all bytes */
 
 struct images_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/run/command.h */
 	bool unmapped;
 };
 
 struct images {
-	struct dump_session *session;
+	struct dump_run *run;
 	const struct flow_timeline *timeline;
 	const struct image_output *output;
 	struct dump_table table;
@@ -62,7 +62,7 @@ static const struct dump_column columns[] = {
 /* Whether the trace has the image's code. Otherwise, the mapped file would be used. */
 static bool code_stored(const struct images *images, const struct ptl_image_event *data)
 {
-	return data->has_code && ptl_blob_find(images->session->trace, data->code);
+	return data->has_code && ptl_blob_find(images->run->trace, data->code);
 }
 
 /* Maximum places visited per image in a hostile file. Only overlapping images have adjacent places without code. */
@@ -105,7 +105,7 @@ static void stored_cell(struct images *images, const struct flow_timeline_image 
 static void text_image(struct images *images, const struct flow_timeline_process *process,
 		       const struct flow_timeline_image *image)
 {
-	const uint64_t start_time = ptl_trace_machine(images->session->trace)->start_time;
+	const uint64_t start_time = ptl_trace_machine(images->run->trace)->start_time;
 	const struct ptl_image_event *data = &image->data;
 	struct dump_table *table = &images->table;
 	char room[4];
@@ -129,7 +129,7 @@ static void text_image(struct images *images, const struct flow_timeline_process
 
 static int text_end(struct images *images)
 {
-	return dump_table_print(&images->table, images->session);
+	return dump_table_print(&images->table, images->run);
 }
 
 static const struct image_output text_output = {text_image, text_end};
@@ -139,7 +139,7 @@ static const struct image_output text_output = {text_image, text_end};
 static void json_image(struct images *images, const struct flow_timeline_process *process,
 		       const struct flow_timeline_image *image)
 {
-	struct common_json *json = &images->session->json_out;
+	struct common_json *json = &images->run->json_out;
 	const struct ptl_image_event *data = &image->data;
 	char room[4];
 
@@ -153,8 +153,8 @@ static void json_image(struct images *images, const struct flow_timeline_process
 	common_json_string(json, "protection", dump_protection(data->protection, room));
 	common_json_string(json, "path", data->file_name);
 	dump_json_bytes(json, "build_id", data->build_id, data->build_id_size);
-	dump_json_time(images->session, "loaded", image->rundown ? 0 : image->start);
-	dump_json_time(images->session, "unloaded", image->end == FLOW_TIME_END ? 0 : image->end);
+	dump_json_time(images->run, "loaded", image->rundown ? 0 : image->start);
+	dump_json_time(images->run, "unloaded", image->end == FLOW_TIME_END ? 0 : image->end);
 	common_json_bool(json, "inherited", image->inherited);
 	dump_json_bytes(json, "code", data->code, data->has_code ? PTL_HASH_SIZE : 0);
 	common_json_bool(json, "code_stored", code_stored(images, data));
@@ -178,10 +178,10 @@ static const struct image_output json_output = {json_image, json_end};
 static bool is_wanted_image(const struct images *images, const struct flow_timeline_process *process,
 			    const struct flow_timeline_image *image)
 {
-	const struct dump_filter *filter = &images->session->options->filter;
+	const struct analysis_filter *filter = &images->run->options->filter;
 
 	return common_id_set_has(&filter->pids, process->pid) && image->start <= filter->last_time &&
-	       image->end >= filter->first_time && dump_filter_wants_image(filter, image->data.file_name);
+	       image->end >= filter->first_time && analysis_filter_wants_image(filter, image->data.file_name);
 }
 
 static int show_images(struct images *images)
@@ -203,30 +203,30 @@ static int show_images(struct images *images)
 		}
 	}
 	if (!any)
-		dump_session_note_nothing(images->session, "images", flow_timeline_image_count(images->timeline) > 0);
+		dump_run_note_nothing(images->run, "images", flow_timeline_image_count(images->timeline) > 0);
 	return images->output->end(images);
 }
 
-static int images_run(struct dump_session *session)
+static int images_run(struct dump_run *run)
 {
-	const struct images_options *options = (const struct images_options *)session->options;
+	const struct images_options *options = (const struct images_options *)run->options;
 	struct images images = {
-		.session = session,
-		.output = session->options->json ? &json_output : &text_output,
+		.run = run,
+		.output = run->options->json ? &json_output : &text_output,
 		.table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])},
 	};
 	struct flow_timeline *timeline;
 	bool *wanted = NULL;
-	int status = dump_session_timeline(session, &timeline);
+	int status = dump_run_timeline(run, &timeline);
 
 	if (status < 0)
 		return status;
 	images.timeline = timeline;
 	if (!options->unmapped)
-		status = dump_session_images(session, timeline, &wanted);
+		status = dump_run_images(run, timeline, &wanted);
 	free(wanted);
 	if (!status)
-		status = options->unmapped ? dump_images_unmapped(session, timeline) : show_images(&images);
+		status = options->unmapped ? dump_images_unmapped(run, timeline) : show_images(&images);
 	flow_timeline_free(timeline);
 	return status;
 }

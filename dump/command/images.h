@@ -3,13 +3,13 @@
 #ifndef DUMP_COMMAND_IMAGES_H
 #define DUMP_COMMAND_IMAGES_H
 
-#include "dump/session/command.h"
+#include "dump/run/command.h"
 #include "flow/timeline/timeline.h"
 
 /*
  * images --unmapped: decodes the selected flow, and prints executed addresses outside images, the most missing bytes
  * first.
  */
-int dump_images_unmapped(struct dump_session *session, const struct flow_timeline *timeline);
+int dump_images_unmapped(struct dump_run *run, const struct flow_timeline *timeline);
 
 #endif

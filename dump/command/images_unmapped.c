@@ -3,25 +3,25 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analysis/profile/unmapped.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
 #include "dump/command/images.h"
 #include "dump/print/table.h"
-#include "dump/session/session.h"
-#include "flow/view/unmapped.h"
+#include "dump/run/run.h"
 
 static const struct dump_column columns[] = {
 	{"PID", true},         {"FIRST", true},        {"LAST", true},  {"GAPS", true},
 	{"NOT DECODED", true}, {"INSTRUCTIONS", true}, {"CODE", false}, {"PROCESS", false},
 };
 
-static const char *image_name_of(const struct flow_timeline *timeline, const struct flow_unmapped *range)
+static const char *image_name_of(const struct flow_timeline *timeline, const struct analysis_unmapped *range)
 {
 	return range->process == FLOW_NONE ? "" : flow_timeline_process(timeline, range->process)->name;
 }
 
 static void text_range(struct dump_table *table, const struct flow_timeline *timeline,
-		       const struct flow_unmapped *range)
+		       const struct analysis_unmapped *range)
 {
 	if (range->pid != PTL_NO_ID)
 		dump_cell_format(table, DUMP_STYLE_BOLD, "%" PRIu32, range->pid);
@@ -39,10 +39,10 @@ static void text_range(struct dump_table *table, const struct flow_timeline *tim
 	dump_cell(table, DUMP_STYLE_PLAIN, image_name_of(timeline, range));
 }
 
-static void json_range(struct dump_session *session, const struct flow_timeline *timeline,
-		       const struct flow_unmapped *range)
+static void json_range(struct dump_run *run, const struct flow_timeline *timeline,
+		       const struct analysis_unmapped *range)
 {
-	struct common_json *json = &session->json_out;
+	struct common_json *json = &run->json_out;
 
 	common_json_object(json, NULL);
 	if (range->pid != PTL_NO_ID)
@@ -56,14 +56,14 @@ static void json_range(struct dump_session *session, const struct flow_timeline 
 	common_json_u64(json, "instructions", range->instructions);
 	common_json_u64(json, "gaps", range->gaps);
 	common_json_u64(json, "gap_bytes", range->gap_bytes);
-	dump_json_time(session, "first_time", range->first_time);
-	dump_json_time(session, "last_time", range->last_time);
+	dump_json_time(run, "first_time", range->first_time);
+	dump_json_time(run, "last_time", range->last_time);
 	common_json_object_end(json);
 	common_json_line(json);
 }
 
 /* Prints advice about missing code. */
-static void advise(const struct dump_session *session, const struct flow_unmapped_list *list)
+static void advise(const struct dump_run *run, const struct analysis_unmapped_list *list)
 {
 	bool missing = false;
 
@@ -75,34 +75,34 @@ static void advise(const struct dump_session *session, const struct flow_unmappe
 		return;
 	common_message_note("the code that ran there is not in the trace, so nothing that follows could be "
 			    "decoded up to the next PSB");
-	if (strcmp(ptl_trace_machine(session->trace)->source, "raw") == 0)
+	if (strcmp(ptl_trace_machine(run->trace)->source, "raw") == 0)
 		common_message_hint("ptl-relog --pt FILE --memory memory.raw --memory-map memory.map, where "
 				    "the map names those addresses");
 	else
-		common_message_hint("ptl-dump images %s    shows what was mapped around them", session->path);
+		common_message_hint("ptl-dump images %s    shows what was mapped around them", run->path);
 }
 
-int dump_images_unmapped(struct dump_session *session, const struct flow_timeline *timeline)
+int dump_images_unmapped(struct dump_run *run, const struct flow_timeline *timeline)
 {
-	const struct flow_view_options options = dump_session_view_options(session);
+	const struct flow_view_options options = dump_run_view_options(run);
 	struct dump_table table = {
 		.columns = columns,
 		.column_count = sizeof(columns) / sizeof(columns[0]),
 	};
-	struct flow_unmapped_list list = {0};
-	int status = flow_unmapped_run(session->trace, timeline, &options, false, &list);
+	struct analysis_unmapped_list list = {0};
+	int status = analysis_unmapped_run(run->trace, timeline, &options, false, &list);
 
 	common_progress_end();
 	for (size_t i = 0; i < list.count && status == 0; i++) {
-		if (session->options->json)
-			json_range(session, timeline, &list.ranges[i]);
+		if (run->options->json)
+			json_range(run, timeline, &list.ranges[i]);
 		else
 			text_range(&table, timeline, &list.ranges[i]);
 	}
-	if (status == 0 && !session->options->json)
-		status = dump_table_print(&table, session);
-	if (status == 0 && !session->options->json)
-		advise(session, &list);
-	flow_unmapped_free(&list);
+	if (status == 0 && !run->options->json)
+		status = dump_table_print(&table, run);
+	if (status == 0 && !run->options->json)
+		advise(run, &list);
+	analysis_unmapped_free(&list);
 	return status;
 }

@@ -6,9 +6,9 @@
 #include "common/text/text.h"
 #include "dump/command/commands.h"
 #include "dump/command/info.h"
-#include "dump/print/status.h"
 #include "dump/print/table.h"
 #include "format/metadata/input_hash.h"
+#include "format/metadata/metadata.h"
 #include "format/reader/damage.h"
 
 #define LABEL_WIDTH 16
@@ -68,13 +68,13 @@ struct dump_trace_sizes dump_trace_sizes(const struct ptl_trace *trace)
 
 /* ---- text ---------------------------------------------------------------------------------------- */
 
-static const struct dump_info_options *options_of(const struct dump_session *session)
+static const struct dump_info_options *options_of(const struct dump_run *run)
 {
-	return (const struct dump_info_options *)session->options;
+	return (const struct dump_info_options *)run->options;
 }
 
 struct page {
-	struct dump_session *session;
+	struct dump_run *run;
 	const struct ptl_trace *trace;
 	struct ptl_bytes text; /* the current value */
 };
@@ -82,8 +82,8 @@ struct page {
 /* Prints a label and page->text as its value, and empties page->text. */
 static void put_label(struct page *page, const char *label)
 {
-	fprintf(page->session->out, "%s%-*s%s  %s\n", dump_dim(page->session), LABEL_WIDTH, label,
-		dump_plain(page->session), common_text_string(&page->text));
+	fprintf(page->run->out, "%s%-*s%s  %s\n", dump_dim(page->run), LABEL_WIDTH, label, dump_plain(page->run),
+		common_text_string(&page->text));
 	page->text.size = 0;
 }
 
@@ -118,7 +118,7 @@ static void put_file(struct page *page)
 	uint16_t major, minor;
 
 	ptl_trace_version(page->trace, &major, &minor);
-	put_words(page, "file", page->session->path);
+	put_words(page, "file", page->run->path);
 	common_text_format(&page->text, "PTL %u.%u", major, minor);
 	put_label(page, "format");
 	put_words(page, "complete", completeness(page->trace));
@@ -245,7 +245,7 @@ static void put_pt(struct page *page)
 
 static void title(struct page *page, const char *words)
 {
-	fprintf(page->session->out, "\n%s%s%s\n", dump_bold(page->session), words, dump_plain(page->session));
+	fprintf(page->run->out, "\n%s%s%s\n", dump_bold(page->run), words, dump_plain(page->run));
 }
 
 static void id_cell(struct dump_table *table, uint32_t id)
@@ -282,7 +282,7 @@ static int put_streams(struct page *page)
 		common_text_count(&table.text, stream->lost);
 		dump_cell_text(&table, stream->lost ? DUMP_STYLE_RED : DUMP_STYLE_PLAIN);
 	}
-	return dump_table_print(&table, page->session);
+	return dump_table_print(&table, page->run);
 }
 
 static int put_blobs(struct page *page)
@@ -325,8 +325,8 @@ static int put_blobs(struct page *page)
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
 	}
 	if (table.cell_count)
-		fputc('\n', page->session->out);
-	return dump_table_print(&table, page->session);
+		fputc('\n', page->run->out);
+	return dump_table_print(&table, page->run);
 }
 
 static int put_attachments(struct page *page)
@@ -346,7 +346,7 @@ static int put_attachments(struct page *page)
 	const size_t count = ptl_attachment_count(page->trace);
 
 	if (count)
-		fputc('\n', page->session->out);
+		fputc('\n', page->run->out);
 	for (size_t i = 0; i < count; i++) {
 		const struct ptl_attachment *attachment = ptl_attachment_at(page->trace, i);
 		const struct ptl_blob_info *blob = ptl_blob_find(page->trace, attachment->hash);
@@ -361,7 +361,7 @@ static int put_attachments(struct page *page)
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
 		dump_cell(&table, DUMP_STYLE_PLAIN, known ? kinds[attachment->kind] : "unknown");
 	}
-	return dump_table_print(&table, page->session);
+	return dump_table_print(&table, page->run);
 }
 
 /* Whether one row can show both losses: all members but the times are equal. */
@@ -384,7 +384,7 @@ static int put_losses(struct page *page)
 	const size_t count = ptl_loss_count(page->trace);
 
 	if (count)
-		fputc('\n', page->session->out);
+		fputc('\n', page->run->out);
 	for (size_t i = 0; i < count; i++) {
 		const struct ptl_loss *loss = ptl_loss_at(page->trace, i);
 		uint64_t lost = loss->count, bytes = loss->bytes, places = 1;
@@ -394,7 +394,7 @@ static int put_losses(struct page *page)
 			bytes += ptl_loss_at(page->trace, i + 1)->bytes;
 		}
 		dump_cell(&table, loss->kind == PTL_LOSS_LEFT_OUT ? DUMP_STYLE_PLAIN : DUMP_STYLE_RED,
-			  dump_loss_name(loss->kind));
+			  format_loss_name(loss->kind));
 		common_text_count(&table.text, places);
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
 		common_text_count(&table.text, lost);
@@ -405,7 +405,7 @@ static int put_losses(struct page *page)
 		id_cell(&table, loss->tid);
 		dump_cell(&table, DUMP_STYLE_PLAIN, loss->cause ? loss->cause : "");
 	}
-	return dump_table_print(&table, page->session);
+	return dump_table_print(&table, page->run);
 }
 
 static int put_damage(struct page *page)
@@ -424,13 +424,13 @@ static int put_damage(struct page *page)
 		if (!format_damage_hurts(page->trace, damage))
 			continue;
 		if (!table.cell_count)
-			fputc('\n', page->session->out);
+			fputc('\n', page->run->out);
 		dump_cell_format(&table, DUMP_STYLE_RED, "%" PRIu64, damage->offset);
 		common_text_count(&table.text, damage->size);
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
 		dump_cell(&table, DUMP_STYLE_PLAIN, damage->text);
 	}
-	return dump_table_print(&table, page->session);
+	return dump_table_print(&table, page->run);
 }
 
 static void put_provenance(struct page *page)
@@ -482,7 +482,7 @@ static void put_check(struct page *page, size_t broken_blobs)
 
 		damages -= !format_damage_hurts(page->trace, damage);
 	}
-	fputc('\n', page->session->out);
+	fputc('\n', page->run->out);
 	put_count(&page->text, ptl_buffer_count(page->trace), "buffer");
 	common_text_add(&page->text, ", ");
 	put_count(&page->text, ptl_blob_count(page->trace), "blob");
@@ -500,9 +500,9 @@ static void put_check(struct page *page, size_t broken_blobs)
 	put_label(page, "checked");
 }
 
-static int show_text(struct dump_session *session, size_t broken_blobs)
+static int show_text(struct dump_run *run, size_t broken_blobs)
 {
-	struct page page = {.session = session, .trace = session->trace};
+	struct page page = {.run = run, .trace = run->trace};
 	int status;
 
 	put_file(&page);
@@ -519,7 +519,7 @@ static int show_text(struct dump_session *session, size_t broken_blobs)
 		status = put_losses(&page);
 	if (status == 0)
 		status = put_damage(&page);
-	if (status == 0 && options_of(session)->check)
+	if (status == 0 && options_of(run)->check)
 		put_check(&page, broken_blobs);
 	if (status == 0)
 		put_provenance(&page);
@@ -527,14 +527,14 @@ static int show_text(struct dump_session *session, size_t broken_blobs)
 	return status;
 }
 
-static int info_run(struct dump_session *session)
+static int info_run(struct dump_run *run)
 {
 	size_t broken_blobs = 0;
-	int status = options_of(session)->check ? dump_info_check(session, &broken_blobs) : 0;
+	int status = options_of(run)->check ? dump_info_check(run, &broken_blobs) : 0;
 
 	if (status < 0)
 		return status;
-	return session->options->json ? dump_info_json(session, broken_blobs) : show_text(session, broken_blobs);
+	return run->options->json ? dump_info_json(run, broken_blobs) : show_text(run, broken_blobs);
 }
 
 static const struct common_option own_options[] = {

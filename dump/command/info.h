@@ -3,7 +3,7 @@
 #ifndef DUMP_COMMAND_INFO_H
 #define DUMP_COMMAND_INFO_H
 
-#include "dump/session/command.h"
+#include "dump/run/command.h"
 
 struct dump_trace_sizes {
 	uint64_t file;
@@ -24,12 +24,12 @@ struct dump_info_options {
 	bool check;
 };
 
-int dump_info_json(struct dump_session *session, size_t broken_blobs);
+int dump_info_json(struct dump_run *run, size_t broken_blobs);
 
 /*
  * Reads each buffer, blob and event, which completes the trace's list of damage. *broken_blobs: number of incomplete
  * blobs. Returns 0, PTL_NO_MEMORY or PTL_SYSTEM.
  */
-int dump_info_check(struct dump_session *session, size_t *broken_blobs);
+int dump_info_check(struct dump_run *run, size_t *broken_blobs);
 
 #endif

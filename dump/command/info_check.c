@@ -9,23 +9,23 @@
 
 static int show_progress(void *context, size_t done)
 {
-	const struct dump_session *session = context;
+	const struct dump_run *run = context;
 	struct ptl_bytes text = {0};
 
-	if (!session->progress || done % PROGRESS_BUFFERS)
+	if (!run->progress || done % PROGRESS_BUFFERS)
 		return 0;
 	common_text_count(&text, done);
 	common_text_add(&text, " of ");
-	common_text_count(&text, ptl_buffer_count(session->trace));
+	common_text_count(&text, ptl_buffer_count(run->trace));
 	common_progress("checked %s buffers", common_text_string(&text));
 	common_bytes_free(&text);
 	return 0;
 }
 
-int dump_info_check(struct dump_session *session, size_t *broken_blobs)
+int dump_info_check(struct dump_run *run, size_t *broken_blobs)
 {
-	struct format_trace_check check = {.progress = show_progress, .context = session};
-	const int status = format_trace_check(session->trace, &check);
+	struct format_trace_check check = {.progress = show_progress, .context = run};
+	const int status = format_trace_check(run->trace, &check);
 
 	*broken_blobs = check.broken_blobs;
 	common_progress_end();

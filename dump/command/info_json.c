@@ -3,7 +3,7 @@
 #include "common/sha256.h"
 #include "dump/command/info.h"
 #include "dump/print/trace_json.h"
-#include "dump/session/session.h"
+#include "dump/run/run.h"
 #include "format/metadata/input_hash.h"
 
 static void put_machine(struct common_json *json, const struct ptl_machine *machine)
@@ -57,15 +57,15 @@ static void put_pt(struct common_json *json, const struct ptl_machine *machine)
 	common_json_object_end(json);
 }
 
-static void put_streams(struct dump_session *session)
+static void put_streams(struct dump_run *run)
 {
-	struct common_json *json = &session->json_out;
-	const size_t count = ptl_stream_count(session->trace);
+	struct common_json *json = &run->json_out;
+	const size_t count = ptl_stream_count(run->trace);
 	char room[16];
 
 	common_json_array(json, "streams");
 	for (size_t i = 0; i < count; i++) {
-		const struct ptl_stream *stream = ptl_stream_at(session->trace, i);
+		const struct ptl_stream *stream = ptl_stream_at(run->trace, i);
 
 		common_json_object(json, NULL);
 		common_json_u64(json, "id", stream->id);
@@ -76,22 +76,22 @@ static void put_streams(struct dump_session *session)
 		common_json_u64(json, "bytes", stream->bytes);
 		common_json_u64(json, "buffers", stream->buffers);
 		common_json_u64(json, "lost", stream->lost);
-		dump_json_time(session, "first_time", stream->first_time);
-		dump_json_time(session, "last_time", stream->last_time);
+		dump_json_time(run, "first_time", stream->first_time);
+		dump_json_time(run, "last_time", stream->last_time);
 		common_json_object_end(json);
 	}
 	common_json_array_end(json);
 }
 
-static void put_blobs(struct dump_session *session)
+static void put_blobs(struct dump_run *run)
 {
-	struct common_json *json = &session->json_out;
-	const size_t count = ptl_blob_count(session->trace);
+	struct common_json *json = &run->json_out;
+	const size_t count = ptl_blob_count(run->trace);
 	char hash[COMMON_SHA256_TEXT_SIZE];
 
 	common_json_array(json, "blobs");
 	for (size_t i = 0; i < count; i++) {
-		const struct ptl_blob_info *info = ptl_blob_at(session->trace, i);
+		const struct ptl_blob_info *info = ptl_blob_at(run->trace, i);
 
 		common_sha256_format(info->hash, hash);
 		common_json_object(json, NULL);
@@ -104,15 +104,15 @@ static void put_blobs(struct dump_session *session)
 	common_json_array_end(json);
 }
 
-static void put_attachments(struct dump_session *session)
+static void put_attachments(struct dump_run *run)
 {
-	struct common_json *json = &session->json_out;
-	const size_t count = ptl_attachment_count(session->trace);
+	struct common_json *json = &run->json_out;
+	const size_t count = ptl_attachment_count(run->trace);
 	char hash[COMMON_SHA256_TEXT_SIZE];
 
 	common_json_array(json, "attachments");
 	for (size_t i = 0; i < count; i++) {
-		const struct ptl_attachment *attachment = ptl_attachment_at(session->trace, i);
+		const struct ptl_attachment *attachment = ptl_attachment_at(run->trace, i);
 
 		common_sha256_format(attachment->hash, hash);
 		common_json_object(json, NULL);
@@ -144,14 +144,14 @@ static void put_inputs(struct common_json *json, const struct ptl_provenance *st
 	common_json_array_end(json);
 }
 
-static void put_provenance(struct dump_session *session)
+static void put_provenance(struct dump_run *run)
 {
-	struct common_json *json = &session->json_out;
-	const size_t count = ptl_provenance_count(session->trace);
+	struct common_json *json = &run->json_out;
+	const size_t count = ptl_provenance_count(run->trace);
 
 	common_json_array(json, "provenance");
 	for (size_t i = 0; i < count; i++) {
-		const struct ptl_provenance *step = ptl_provenance_at(session->trace, i);
+		const struct ptl_provenance *step = ptl_provenance_at(run->trace, i);
 
 		common_json_object(json, NULL);
 		common_json_string(json, "tool", step->tool);
@@ -190,19 +190,19 @@ static void put_machines(struct common_json *json, const struct ptl_trace *trace
 	common_json_array_end(json);
 }
 
-int dump_info_json(struct dump_session *session, size_t broken_blobs)
+int dump_info_json(struct dump_run *run, size_t broken_blobs)
 {
-	const struct ptl_machine *machine = ptl_trace_machine(session->trace);
-	const struct dump_trace_sizes sizes = dump_trace_sizes(session->trace);
-	struct common_json *json = &session->json_out;
+	const struct ptl_machine *machine = ptl_trace_machine(run->trace);
+	const struct dump_trace_sizes sizes = dump_trace_sizes(run->trace);
+	struct common_json *json = &run->json_out;
 	uint16_t major, minor;
 
-	ptl_trace_version(session->trace, &major, &minor);
+	ptl_trace_version(run->trace, &major, &minor);
 	common_json_object(json, NULL);
-	common_json_string(json, "file", session->path);
+	common_json_string(json, "file", run->path);
 	common_json_u64(json, "version_major", major);
 	common_json_u64(json, "version_minor", minor);
-	common_json_bool(json, "complete", ptl_trace_complete(session->trace));
+	common_json_bool(json, "complete", ptl_trace_complete(run->trace));
 	common_json_u64(json, "size", sizes.file);
 	common_json_u64(json, "raw_size", sizes.raw);
 	common_json_u64(json, "stored_size", sizes.stored);
@@ -210,17 +210,17 @@ int dump_info_json(struct dump_session *session, size_t broken_blobs)
 	common_json_bool(json, "software", machine->software);
 	common_json_bool(json, "redacted", machine->redacted);
 	put_machine(json, machine);
-	put_machines(json, session->trace);
+	put_machines(json, run->trace);
 	put_clock(json, machine);
 	put_pt(json, machine);
-	put_streams(session);
-	put_blobs(session);
-	put_attachments(session);
-	dump_json_losses(session, NULL);
-	dump_json_damage(session, NULL);
-	if (((const struct dump_info_options *)session->options)->check)
-		common_json_u64(&session->json_out, "broken_blobs", broken_blobs);
-	put_provenance(session);
+	put_streams(run);
+	put_blobs(run);
+	put_attachments(run);
+	dump_json_losses(run, NULL);
+	dump_json_damage(run, NULL);
+	if (((const struct dump_info_options *)run->options)->check)
+		common_json_u64(&run->json_out, "broken_blobs", broken_blobs);
+	put_provenance(run);
 	common_json_object_end(json);
 	common_json_line(json);
 	return 0;

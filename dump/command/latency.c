@@ -2,18 +2,19 @@
 /* ptl-dump latency: durations of a function's calls. */
 #include <inttypes.h>
 
+#include "analysis/call/call_latency.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
-#include "dump/call/call_latency.h"
 #include "dump/command/commands.h"
 #include "dump/print/table.h"
+#include "dump/run/calls.h"
 
 #define SLOWEST_DEFAULT 10
 #define SLOWEST_MAX 1000000
 #define BAR_WIDTH 50
 
 struct latency_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/run/command.h */
 	bool instructions;
 	bool slowest_given;
 	uint64_t slowest;
@@ -39,9 +40,9 @@ static const struct {
 #define PERCENTILES (sizeof(percentiles) / sizeof(percentiles[0]))
 
 struct latency_run {
-	struct dump_session *session;
-	const struct dump_call_session *calls;
-	const struct dump_latency *latency;
+	struct dump_run *run;
+	const struct analysis_calls *calls;
+	const struct analysis_latency *latency;
 };
 
 /* The uses of time, in display order. */
@@ -49,7 +50,7 @@ static const char *const part_titles[] = {"RUNNING", "KERNEL", "OFF CPU", "GAP",
 static const char *const part_names[] = {"running", "kernel", "off_cpu", "gap", "other_stacks"};
 #define PARTS 5
 
-static void list_parts(const struct dump_latency_parts *parts, uint64_t list[PARTS])
+static void list_parts(const struct analysis_latency_parts *parts, uint64_t list[PARTS])
 {
 	list[0] = parts->running;
 	list[1] = parts->absence.kernel;
@@ -60,42 +61,42 @@ static void list_parts(const struct dump_latency_parts *parts, uint64_t list[PAR
 
 /* ---- text ---------------------------------------------------------------------------------------- */
 
-static void add_value(const struct latency_run *run, uint64_t value, struct ptl_bytes *text)
+static void add_value(const struct latency_run *latency_run, uint64_t value, struct ptl_bytes *text)
 {
-	if (run->latency->by_instructions)
+	if (latency_run->latency->by_instructions)
 		common_text_count(text, value);
 	else
 		common_text_duration(text, value);
 }
 
-static void value_cell(const struct latency_run *run, struct dump_table *table, uint64_t value)
+static void value_cell(const struct latency_run *latency_run, struct dump_table *table, uint64_t value)
 {
-	add_value(run, value, &table->text);
+	add_value(latency_run, value, &table->text);
 	dump_cell_text(table, DUMP_STYLE_PLAIN);
 }
 
-static int text_summary(const struct latency_run *run)
+static int text_summary(const struct latency_run *latency_run)
 {
-	const struct dump_spread *spread = &run->latency->spread;
+	const struct analysis_spread *spread = &latency_run->latency->spread;
 	struct dump_column columns[4 + PERCENTILES] = {{"CALLS", true}, {"LEAST", true}, {"MEAN", true}};
 	struct dump_table table = {.columns = columns, .column_count = 4 + PERCENTILES};
 	struct ptl_bytes name = {0};
 
-	dump_matches_text(&run->latency->matches, &name);
-	fprintf(run->session->out, "%s%s%s, in %s\n\n", dump_bold(run->session), common_text_string(&name),
-		dump_plain(run->session), run->latency->by_instructions ? "instructions" : "time");
+	analysis_matches_text(&latency_run->latency->matches, &name);
+	fprintf(latency_run->run->out, "%s%s%s, in %s\n\n", dump_bold(latency_run->run), common_text_string(&name),
+		dump_plain(latency_run->run), latency_run->latency->by_instructions ? "instructions" : "time");
 	common_bytes_free(&name);
 	for (size_t i = 0; i < PERCENTILES; i++)
 		columns[3 + i] = (struct dump_column){percentiles[i].title, true};
 	columns[3 + PERCENTILES] = (struct dump_column){"MOST", true};
 	common_text_count(&table.text, spread->count);
 	dump_cell_text(&table, DUMP_STYLE_BOLD);
-	value_cell(run, &table, spread->least);
-	value_cell(run, &table, spread->sum / spread->count);
+	value_cell(latency_run, &table, spread->least);
+	value_cell(latency_run, &table, spread->sum / spread->count);
 	for (size_t i = 0; i < PERCENTILES; i++)
-		value_cell(run, &table, dump_spread_percentile(spread, percentiles[i].share));
-	value_cell(run, &table, spread->most);
-	return dump_table_print(&table, run->session);
+		value_cell(latency_run, &table, analysis_spread_percentile(spread, percentiles[i].share));
+	value_cell(latency_run, &table, spread->most);
+	return dump_table_print(&table, latency_run->run);
 }
 
 /* Computes bounds for a row of the histogram: 0, 1, 2 and 3, 4 to 7, and so on. */
@@ -105,11 +106,11 @@ static void bounds_of(unsigned row, uint64_t *first, uint64_t *last)
 	*last = row ? *first + (*first - 1) : 0;
 }
 
-static int text_histogram(const struct latency_run *run)
+static int text_histogram(const struct latency_run *latency_run)
 {
 	static const struct dump_column columns[] = {{"FROM", true}, {"CALLS", true}, {"%", true}, {"", false}};
 	static const char bar[BAR_WIDTH + 1] = "##################################################";
-	const struct dump_spread *spread = &run->latency->spread;
+	const struct analysis_spread *spread = &latency_run->latency->spread;
 	struct dump_table table = {.columns = columns, .column_count = 4};
 	uint64_t first, last, largest = 1;
 
@@ -117,7 +118,7 @@ static int text_histogram(const struct latency_run *run)
 		uint64_t count;
 
 		bounds_of(row, &first, &last);
-		count = dump_spread_between(spread, first, last);
+		count = analysis_spread_between(spread, first, last);
 		largest = count > largest ? count : largest;
 	}
 	for (unsigned row = 0; row <= 64; row++) {
@@ -127,28 +128,28 @@ static int text_histogram(const struct latency_run *run)
 		bounds_of(row, &first, &last);
 		if (last < spread->least || first > spread->most)
 			continue;
-		count = dump_spread_between(spread, first, last);
+		count = analysis_spread_between(spread, first, last);
 		width = (int)((double)count / (double)largest * BAR_WIDTH + 0.5);
-		value_cell(run, &table, first);
+		value_cell(latency_run, &table, first);
 		common_text_count(&table.text, count);
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
 		common_text_share(&table.text, count, spread->count);
 		dump_cell_text(&table, DUMP_STYLE_DIM);
 		dump_cell_format(&table, DUMP_STYLE_PLAIN, "%.*s", count && !width ? 1 : width, bar);
 	}
-	fputc('\n', run->session->out);
-	return dump_table_print(&table, run->session);
+	fputc('\n', latency_run->run->out);
+	return dump_table_print(&table, latency_run->run);
 }
 
-static int text_parts(const struct latency_run *run)
+static int text_parts(const struct latency_run *latency_run)
 {
 	static const struct dump_column columns[] = {{"TIME", true}, {"%", true}, {"SPENT", false}};
 	struct dump_table table = {.columns = columns, .column_count = 3};
 	uint64_t parts[PARTS], sum = 0;
 
-	if (run->latency->by_instructions)
+	if (latency_run->latency->by_instructions)
 		return 0;
-	list_parts(&run->latency->parts, parts);
+	list_parts(&latency_run->latency->parts, parts);
 	for (size_t i = 0; i < PARTS; i++)
 		sum += parts[i];
 	for (size_t i = 0; i < PARTS; i++) {
@@ -160,46 +161,47 @@ static int text_parts(const struct latency_run *run)
 		dump_cell_text(&table, DUMP_STYLE_DIM);
 		dump_cell(&table, DUMP_STYLE_PLAIN, part_titles[i]);
 	}
-	fputc('\n', run->session->out);
-	return dump_table_print(&table, run->session);
+	fputc('\n', latency_run->run->out);
+	return dump_table_print(&table, latency_run->run);
 }
 
-static int text_callers(const struct latency_run *run)
+static int text_callers(const struct latency_run *latency_run)
 {
 	static const struct dump_column columns[] = {{"CALLS", true}, {"MEAN", true}, {"50 %", true},
 						     {"99 %", true},  {"MOST", true}, {"CALLED BY", false},
 						     {"IMAGE", false}};
 	struct dump_table table = {.columns = columns, .column_count = 7};
 
-	for (size_t i = 0; i < run->latency->caller_count; i++) {
-		const struct dump_latency_caller *caller = &run->latency->callers[i];
-		const struct dump_function *function = dump_function(run->calls->functions, caller->function);
+	for (size_t i = 0; i < latency_run->latency->caller_count; i++) {
+		const struct analysis_latency_caller *caller = &latency_run->latency->callers[i];
+		const struct analysis_function *function = analysis_function(latency_run->calls->functions,
+									     caller->function);
 
 		common_text_count(&table.text, caller->spread.count);
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
-		value_cell(run, &table, caller->spread.sum / caller->spread.count);
-		value_cell(run, &table, dump_spread_percentile(&caller->spread, 0.5));
-		value_cell(run, &table, dump_spread_percentile(&caller->spread, 0.99));
-		value_cell(run, &table, caller->spread.most);
-		dump_function_text(function, &table.text);
+		value_cell(latency_run, &table, caller->spread.sum / caller->spread.count);
+		value_cell(latency_run, &table, analysis_spread_percentile(&caller->spread, 0.5));
+		value_cell(latency_run, &table, analysis_spread_percentile(&caller->spread, 0.99));
+		value_cell(latency_run, &table, caller->spread.most);
+		analysis_function_text(function, &table.text);
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
 		dump_cell(&table, DUMP_STYLE_DIM, function->image);
 	}
-	fputc('\n', run->session->out);
-	return dump_table_print(&table, run->session);
+	fputc('\n', latency_run->run->out);
+	return dump_table_print(&table, latency_run->run);
 }
 
-static int text_slowest(const struct latency_run *run)
+static int text_slowest(const struct latency_run *latency_run)
 {
-	const uint64_t start = ptl_trace_machine(run->session->trace)->start_time;
+	const uint64_t start = ptl_trace_machine(latency_run->run->trace)->start_time;
 	struct dump_column columns[4 + PARTS + 1] = {
 		{"AT ms", true}, {"PID", true}, {"TID", true}, {"INSNS", true}, {"TIME", true}};
 	struct dump_table table = {.columns = columns, .column_count = 5};
 
 	for (size_t i = 0; i < PARTS; i++)
 		columns[table.column_count++] = (struct dump_column){part_titles[i], true};
-	for (size_t i = 0; i < run->latency->slowest_count; i++) {
-		const struct dump_latency_call *call = &run->latency->slowest[i];
+	for (size_t i = 0; i < latency_run->latency->slowest_count; i++) {
+		const struct analysis_latency_call *call = &latency_run->latency->slowest[i];
 		uint64_t parts[PARTS];
 
 		common_text_time(&table.text, call->start, start);
@@ -217,34 +219,34 @@ static int text_slowest(const struct latency_run *run)
 			dump_cell_text(&table, DUMP_STYLE_PLAIN);
 		}
 	}
-	fputc('\n', run->session->out);
-	return dump_table_print(&table, run->session);
+	fputc('\n', latency_run->run->out);
+	return dump_table_print(&table, latency_run->run);
 }
 
-static int text_output(const struct latency_run *run)
+static int text_output(const struct latency_run *latency_run)
 {
-	int (*const sections[])(const struct latency_run *run) = {text_summary, text_histogram, text_parts,
-								  text_callers, text_slowest};
+	int (*const sections[])(const struct latency_run *latency_run) = {text_summary, text_histogram, text_parts,
+									  text_callers, text_slowest};
 	int status = 0;
 
 	for (size_t i = 0; status == 0 && i < sizeof(sections) / sizeof(sections[0]); i++)
-		status = sections[i](run);
+		status = sections[i](latency_run);
 	return status;
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
 
-static void json_spread(struct common_json *json, const struct dump_spread *spread)
+static void json_spread(struct common_json *json, const struct analysis_spread *spread)
 {
 	common_json_u64(json, "calls", spread->count);
 	common_json_u64(json, "sum", spread->sum);
 	common_json_u64(json, "least", spread->least);
 	for (size_t i = 0; i < PERCENTILES; i++)
-		common_json_u64(json, percentiles[i].name, dump_spread_percentile(spread, percentiles[i].share));
+		common_json_u64(json, percentiles[i].name, analysis_spread_percentile(spread, percentiles[i].share));
 	common_json_u64(json, "most", spread->most);
 }
 
-static void json_parts(struct common_json *json, const struct dump_latency_parts *parts)
+static void json_parts(struct common_json *json, const struct analysis_latency_parts *parts)
 {
 	uint64_t list[PARTS];
 
@@ -255,7 +257,7 @@ static void json_parts(struct common_json *json, const struct dump_latency_parts
 	common_json_object_end(json);
 }
 
-static void json_histogram(struct common_json *json, const struct dump_spread *spread)
+static void json_histogram(struct common_json *json, const struct analysis_spread *spread)
 {
 	common_json_array(json, "histogram");
 	for (unsigned row = 0; row <= 64; row++) {
@@ -266,18 +268,18 @@ static void json_histogram(struct common_json *json, const struct dump_spread *s
 			continue;
 		common_json_object(json, NULL);
 		common_json_u64(json, "from", first);
-		common_json_u64(json, "calls", dump_spread_between(spread, first, last));
+		common_json_u64(json, "calls", analysis_spread_between(spread, first, last));
 		common_json_object_end(json);
 	}
 	common_json_array_end(json);
 }
 
-static void json_call(const struct latency_run *run, const struct dump_latency_call *call)
+static void json_call(const struct latency_run *latency_run, const struct analysis_latency_call *call)
 {
-	struct common_json *json = &run->session->json_out;
+	struct common_json *json = &latency_run->run->json_out;
 
 	common_json_object(json, NULL);
-	dump_json_time(run->session, "time", call->start);
+	dump_json_time(latency_run->run, "time", call->start);
 	if (call->pid != PTL_NO_ID)
 		common_json_u64(json, "pid", call->pid);
 	if (call->tid != PTL_NO_ID)
@@ -288,13 +290,13 @@ static void json_call(const struct latency_run *run, const struct dump_latency_c
 	common_json_object_end(json);
 }
 
-static int json_output(const struct latency_run *run)
+static int json_output(const struct latency_run *latency_run)
 {
-	struct common_json *json = &run->session->json_out;
-	const struct dump_latency *latency = run->latency;
+	struct common_json *json = &latency_run->run->json_out;
+	const struct analysis_latency *latency = latency_run->latency;
 	struct ptl_bytes name = {0};
 
-	dump_matches_text(&latency->matches, &name);
+	analysis_matches_text(&latency->matches, &name);
 	common_json_object(json, NULL);
 	common_json_string(json, "function", common_text_string(&name));
 	common_json_string(json, "unit", latency->by_instructions ? "instructions" : "nanoseconds");
@@ -306,14 +308,15 @@ static int json_output(const struct latency_run *run)
 	common_json_array(json, "callers");
 	for (size_t i = 0; i < latency->caller_count; i++) {
 		common_json_object(json, NULL);
-		dump_function_json(json, dump_function(run->calls->functions, latency->callers[i].function));
+		analysis_function_json(json,
+				       analysis_function(latency_run->calls->functions, latency->callers[i].function));
 		json_spread(json, &latency->callers[i].spread);
 		common_json_object_end(json);
 	}
 	common_json_array_end(json);
 	common_json_array(json, "slowest");
 	for (size_t i = 0; i < latency->slowest_count; i++)
-		json_call(run, &latency->slowest[i]);
+		json_call(latency_run, &latency->slowest[i]);
 	common_json_array_end(json);
 	common_json_object_end(json);
 	common_json_line(json);
@@ -323,9 +326,9 @@ static int json_output(const struct latency_run *run)
 
 /* ---- shared by both ------------------------------------------------------------------------------ */
 
-static void note_missing(const struct latency_run *run)
+static void note_missing(const struct latency_run *latency_run)
 {
-	const struct dump_latency *latency = run->latency;
+	const struct analysis_latency *latency = latency_run->latency;
 
 	if (latency->unfinished)
 		common_message_note("%" PRIu64 " calls began or ended outside of the flow, and are not measured",
@@ -336,39 +339,39 @@ static void note_missing(const struct latency_run *run)
 	}
 }
 
-static int show_latency(struct dump_call_session *calls, const struct latency_options *options)
+static int show_latency(struct dump_run *run, struct analysis_calls *calls, const struct latency_options *options)
 {
-	struct dump_latency latency = {
-		.matches = {.calls = calls, .pattern = calls->session->operand},
+	struct analysis_latency latency = {
+		.matches = {.calls = calls, .pattern = run->operand},
 		.by_instructions = options->instructions,
 		.slowest_max = options->slowest_given ? options->slowest : SLOWEST_DEFAULT,
 	};
-	const struct latency_run run = {calls->session, calls, &latency};
-	struct dump_call_observer observer = dump_latency_observer;
+	const struct latency_run latency_run = {run, calls, &latency};
+	struct analysis_call_observer observer = analysis_latency_observer;
 	int status;
 
 	observer.context = &latency;
-	status = dump_call_session_run(calls, &observer);
-	if (status == 0 && dump_functions_count(calls->functions))
-		status = dump_call_session_check(calls, "FUNCTION", latency.matches.pattern);
+	status = analysis_calls_observe(calls, &observer);
+	if (status == 0 && analysis_functions_count(calls->functions))
+		status = analysis_calls_check(calls, "FUNCTION", latency.matches.pattern);
 	if (status == 0) {
-		note_missing(&run);
-		dump_latency_finish(&latency);
+		note_missing(&latency_run);
+		analysis_latency_finish(&latency);
 		if (latency.spread.count)
-			status = options->shared.json ? json_output(&run) : text_output(&run);
+			status = options->shared.json ? json_output(&latency_run) : text_output(&latency_run);
 	}
-	dump_latency_free(&latency);
+	analysis_latency_free(&latency);
 	return status;
 }
 
-static int latency_run_command(struct dump_session *session)
+static int latency_run_command(struct dump_run *run)
 {
-	struct dump_call_session calls;
-	int status = dump_call_session_open(&calls, session);
+	struct analysis_calls calls;
+	int status = dump_calls_open(&calls, run);
 
 	if (status == 0)
-		status = show_latency(&calls, (const struct latency_options *)session->options);
-	dump_call_session_close(&calls);
+		status = show_latency(run, &calls, (const struct latency_options *)run->options);
+	dump_calls_close(&calls, run);
 	return status;
 }
 

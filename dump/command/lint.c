@@ -5,14 +5,14 @@
 #include "common/error.h"
 #include "common/file.h"
 #include "common/program/message.h"
-#include "dump/analysis/lint_report.h"
 #include "dump/command/commands.h"
 #include "dump/command/info.h"
-#include "dump/session/session.h"
+#include "dump/print/lint_report.h"
+#include "dump/run/run.h"
 
 struct lint_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
-	struct dump_lint_limits limits;
+	struct dump_options shared; /* must come first: see dump/run/command.h */
+	struct analysis_lint_limits limits;
 	bool github;
 	const char *junit;
 	const char *gitlab;
@@ -20,12 +20,12 @@ struct lint_options {
 
 static int take_limit(void *limits, const char *argument)
 {
-	return dump_lint_limits_set(limits, argument, strlen(argument));
+	return analysis_lint_limits_set(limits, argument, strlen(argument));
 }
 
 static int take_rules(void *limits, const char *argument)
 {
-	return dump_lint_limits_read(limits, argument);
+	return analysis_lint_limits_read(limits, argument);
 }
 
 static const struct common_option own_options[] = {
@@ -91,47 +91,47 @@ static int write_reports(const struct dump_lint_report *report, const struct lin
 	return status;
 }
 
-static int show_findings(struct dump_session *session, const struct dump_lint_report *report)
+static int show_findings(struct dump_run *run, const struct dump_lint_report *report)
 {
-	const struct lint_options *options = (const struct lint_options *)session->options;
+	const struct lint_options *options = (const struct lint_options *)run->options;
 	int status = 0;
 
 	/* A shard cannot judge: only the merge has all values. */
-	if (session->saver)
+	if (run->saver)
 		return 0;
 	if (options->shared.json)
-		dump_lint_report_json(report, session);
+		dump_lint_report_json(report, run);
 	else
-		status = dump_lint_report_text(report, session);
+		status = dump_lint_report_text(report, run);
 	if (!status)
-		status = write_reports(report, options, session->out);
+		status = write_reports(report, options, run->out);
 	if (status || dump_lint_report_passes(report))
 		return status;
-	common_message_warning("%s does not keep all limits", session->path);
+	common_message_warning("%s does not keep all limits", run->path);
 	return COMMON_EXIT_FINDING;
 }
 
-static int lint_run(struct dump_session *session)
+static int lint_run(struct dump_run *run)
 {
-	struct lint_options *options = (struct lint_options *)session->options;
-	struct dump_lint lint = {0};
-	const struct dump_lint_report report = {session->path, &lint, &options->limits};
-	struct flow_view_options view_options;
+	struct lint_options *options = (struct lint_options *)run->options;
+	struct analysis_lint lint = {0};
+	const struct dump_lint_report report = {run->path, &lint, &options->limits};
+	struct analysis_input input;
 	struct flow_timeline *timeline;
 	size_t broken_blobs = 0;
-	int status = session->saver ? 0 : dump_info_check(session, &broken_blobs);
+	int status = run->saver ? 0 : dump_info_check(run, &broken_blobs);
 
-	dump_lint_limits_begin(&options->limits);
+	analysis_lint_limits_begin(&options->limits);
 	if (!status)
-		status = dump_session_timeline(session, &timeline);
+		status = dump_run_timeline(run, &timeline);
 	if (status < 0)
 		return status;
-	view_options = dump_session_view_options(session);
-	status = dump_lint_measure(session, timeline, &view_options, broken_blobs, &lint);
+	input = dump_run_input(run);
+	status = analysis_lint_measure(&input, timeline, broken_blobs, &lint);
 	common_progress_end();
 	if (!status)
-		status = show_findings(session, &report);
-	dump_lint_free(&lint);
+		status = show_findings(run, &report);
+	analysis_lint_free(&lint);
 	flow_timeline_free(timeline);
 	return status;
 }

@@ -7,10 +7,10 @@
 #include "common/error.h"
 #include "common/program/message.h"
 #include "dump/command/commands.h"
-#include "dump/partial/partial.h"
+#include "dump/run/partial.h"
 
 struct merge_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/run/command.h */
 	struct common_string_list traces;
 };
 

@@ -10,7 +10,7 @@
 #include "common/text/digits.h"
 #include "dump/command/commands.h"
 #include "dump/print/packet_text.h"
-#include "dump/session/session.h"
+#include "dump/run/run.h"
 #include "flow/segment/packet_walk.h"
 #include "format/pt/tsc.h"
 
@@ -18,7 +18,7 @@
 #define CHECK_EVERY 4096
 
 struct packets_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/run/command.h */
 	bool raw;
 	uint64_t kinds; /* bit set of enum ptl_pt_kind; 0: all */
 };
@@ -27,7 +27,7 @@ _Static_assert(PTL_PT_KINDS <= 64, "a set of kinds is 64 bits");
 
 /* State of the command. */
 struct packets {
-	struct dump_session *session;
+	struct dump_run *run;
 	const struct packets_options *options;
 	const struct ptl_stream *stream; /* current stream */
 	bool headed;                     /* its heading was printed */
@@ -85,16 +85,16 @@ static const struct common_option own_options[] = {
 static void packets_heading(struct packets *packets)
 {
 	const struct ptl_stream *stream = packets->stream;
-	struct dump_session *session = packets->session;
-	struct common_json *json = &session->json_out;
+	struct dump_run *run = packets->run;
+	struct common_json *json = &run->json_out;
 
-	if (!session->options->json) {
-		fprintf(session->out, "%sstream %" PRIu32, dump_bold(session), stream->id);
+	if (!run->options->json) {
+		fprintf(run->out, "%sstream %" PRIu32, dump_bold(run), stream->id);
 		if (stream->cpu != PTL_NO_CPU)
-			fprintf(session->out, "  cpu %" PRIu32, stream->cpu);
+			fprintf(run->out, "  cpu %" PRIu32, stream->cpu);
 		if (stream->pid != PTL_NO_ID)
-			fprintf(session->out, "  pid %" PRIu32 "  tid %" PRIu32, stream->pid, stream->tid);
-		fprintf(session->out, "  %" PRIu64 " bytes%s\n", stream->bytes, dump_plain(session));
+			fprintf(run->out, "  pid %" PRIu32 "  tid %" PRIu32, stream->pid, stream->tid);
+		fprintf(run->out, "  %" PRIu64 " bytes%s\n", stream->bytes, dump_plain(run));
 		return;
 	}
 	common_json_object(json, NULL);
@@ -117,7 +117,7 @@ static void packets_heading(struct packets *packets)
 static bool packet_time(const struct packets *packets, const struct ptl_pt_packet *packet, int64_t *time)
 {
 	const struct ptl_stream *stream = packets->stream;
-	const struct ptl_trace *trace = packets->session->trace;
+	const struct ptl_trace *trace = packets->run->trace;
 	const struct ptl_machine *machine = ptl_machine_of(trace,
 							   stream->cpu != PTL_NO_CPU ? stream->cpu : stream->pid);
 	uint64_t tsc;
@@ -137,7 +137,7 @@ static const char *type_name(enum flow_packet_item_type type)
 
 static void show_json(struct packets *packets, const struct flow_packet_item *item)
 {
-	struct common_json *json = &packets->session->json_out;
+	struct common_json *json = &packets->run->json_out;
 	int64_t time;
 
 	common_json_object(json, NULL);
@@ -192,34 +192,34 @@ static void put_raw(FILE *out, const struct flow_packet_item *item)
 }
 
 /* Writes "  # 12.345678 ms", a comment in the text language of packets. */
-static void put_time(const struct dump_session *session, int64_t time)
+static void put_time(const struct dump_run *run, int64_t time)
 {
 	uint64_t size = time < 0 ? -(uint64_t)time : (uint64_t)time;
 
-	fprintf(session->out, "  %s# %s%" PRIu64 ".%06" PRIu64 " ms%s", dump_dim(session), time < 0 ? "-" : "",
-		size / 1000000, size % 1000000, dump_plain(session));
+	fprintf(run->out, "  %s# %s%" PRIu64 ".%06" PRIu64 " ms%s", dump_dim(run), time < 0 ? "-" : "", size / 1000000,
+		size % 1000000, dump_plain(run));
 }
 
 static void show_text(struct packets *packets, const struct flow_packet_item *item)
 {
-	struct dump_session *session = packets->session;
+	struct dump_run *run = packets->run;
 	char text[PACKET_TEXT_SIZE];
 	int64_t time;
 	size_t size;
 
-	put_offset(session->out, item->offset);
+	put_offset(run->out, item->offset);
 	if (item->type != FLOW_PACKET_ITEM_PACKET) {
-		fprintf(session->out, "%s! %" PRIu64 " bytes %s: %s%s\n", dump_red(session), item->size,
-			type_name(item->type), item->cause, dump_plain(session));
+		fprintf(run->out, "%s! %" PRIu64 " bytes %s: %s%s\n", dump_red(run), item->size, type_name(item->type),
+			item->cause, dump_plain(run));
 		return;
 	}
 	if (packets->options->raw)
-		put_raw(session->out, item);
+		put_raw(run->out, item);
 	size = dump_packet_text(&item->packet, item->last_ip, text);
-	fwrite(text, 1, size, session->out);
+	fwrite(text, 1, size, run->out);
 	if (packet_time(packets, &item->packet, &time))
-		put_time(session, time);
-	putc_unlocked('\n', session->out);
+		put_time(run, time);
+	putc_unlocked('\n', run->out);
 }
 
 static void show_packet(struct packets *packets, const struct flow_packet_item *item)
@@ -231,7 +231,7 @@ static void show_packet(struct packets *packets, const struct flow_packet_item *
 	if (item->type == FLOW_PACKET_ITEM_PACKET && packets->options->kinds &&
 	    !(packets->options->kinds >> item->packet.kind & 1))
 		return;
-	if (packets->session->options->json)
+	if (packets->run->options->json)
 		show_json(packets, item);
 	else
 		show_text(packets, item);
@@ -242,13 +242,13 @@ static struct flow_errata errata_of(const struct packets *packets)
 	const struct ptl_stream *stream = packets->stream;
 
 	return flow_errata_of(
-		ptl_machine_of(packets->session->trace, stream->cpu != PTL_NO_CPU ? stream->cpu : stream->pid));
+		ptl_machine_of(packets->run->trace, stream->cpu != PTL_NO_CPU ? stream->cpu : stream->pid));
 }
 
 /* Shows the packets between two stream offsets. */
 static int show_range(struct packets *packets, uint64_t from, uint64_t end)
 {
-	struct ptl_trace *trace = packets->session->trace;
+	struct ptl_trace *trace = packets->run->trace;
 	uint32_t stream = packets->stream->id;
 	struct flow_packet_item item = {0};
 	struct flow_packet_walk walk;
@@ -261,7 +261,7 @@ static int show_range(struct packets *packets, uint64_t from, uint64_t end)
 	while (status >= 0 && !written && (status = flow_packet_walk_next(&walk, &item)) > 0) {
 		show_packet(packets, &item);
 		if (++packets->items % CHECK_EVERY == 0)
-			written = dump_output_check(packets->session);
+			written = dump_output_check(packets->run);
 	}
 	flow_packet_walk_free(&walk);
 	return status < 0 ? common_fail_in(status, "stream %" PRIu32, stream) : written;
@@ -270,7 +270,7 @@ static int show_range(struct packets *packets, uint64_t from, uint64_t end)
 /* Whether the segment that begins at PSB i overlaps --time. The segment ends at the next PSB. */
 static bool segment_wanted(const struct packets *packets, const struct ptl_psb *psbs, size_t count, size_t i)
 {
-	const struct dump_filter *filter = &packets->options->shared.filter;
+	const struct analysis_filter *filter = &packets->options->shared.filter;
 	uint64_t last = i + 1 < count ? psbs[i + 1].time : packets->stream->last_time;
 
 	if (last < psbs[i].time)
@@ -283,7 +283,7 @@ static int show_segments(struct packets *packets)
 {
 	const struct ptl_psb *psbs;
 	size_t count;
-	int status = ptl_psb_index(packets->session->trace, packets->stream->id, &psbs, &count);
+	int status = ptl_psb_index(packets->run->trace, packets->stream->id, &psbs, &count);
 
 	for (size_t i = 0; status >= 0 && i < count;) {
 		size_t end = i;
@@ -299,11 +299,11 @@ static int show_segments(struct packets *packets)
 
 static bool stream_wanted(struct packets *packets, const struct ptl_stream *stream)
 {
-	const struct dump_filter *filter = &packets->options->shared.filter;
+	const struct analysis_filter *filter = &packets->options->shared.filter;
 
 	if (stream->kind != PTL_KIND_PT || !common_id_set_has(&filter->cpus, stream->cpu))
 		return false;
-	if (dump_filter_wants_thread(filter, stream->pid, stream->tid))
+	if (analysis_filter_wants_thread(filter, stream->pid, stream->tid))
 		return true;
 	packets->left_out += stream->pid == PTL_NO_ID;
 	return false;
@@ -311,7 +311,7 @@ static bool stream_wanted(struct packets *packets, const struct ptl_stream *stre
 
 static int show_stream(struct packets *packets, const struct ptl_stream *stream)
 {
-	const struct dump_filter *filter = &packets->options->shared.filter;
+	const struct analysis_filter *filter = &packets->options->shared.filter;
 	int status;
 
 	packets->stream = stream;
@@ -327,17 +327,17 @@ static int show_stream(struct packets *packets, const struct ptl_stream *stream)
 	return 0;
 }
 
-static int packets_run(struct dump_session *session)
+static int packets_run(struct dump_run *run)
 {
 	struct packets packets = {
-		.session = session,
-		.options = (const struct packets_options *)session->options,
+		.run = run,
+		.options = (const struct packets_options *)run->options,
 	};
 	bool any = false;
-	int status = dump_session_check(session);
+	int status = dump_run_check(run);
 
-	for (size_t i = 0; status >= 0 && i < ptl_stream_count(session->trace); i++) {
-		const struct ptl_stream *stream = ptl_stream_at(session->trace, i);
+	for (size_t i = 0; status >= 0 && i < ptl_stream_count(run->trace); i++) {
+		const struct ptl_stream *stream = ptl_stream_at(run->trace, i);
 
 		if (!stream_wanted(&packets, stream))
 			continue;
@@ -345,7 +345,7 @@ static int packets_run(struct dump_session *session)
 		status = show_stream(&packets, stream);
 	}
 	if (status >= 0 && !any && !packets.left_out)
-		dump_session_note_no_flow(session);
+		dump_run_note_no_flow(run);
 	if (status >= 0 && packets.left_out)
 		common_message_note("streams of a whole CPU are not shown with --pid, --process or --tid: "
 				    "packets do not say whose they are");

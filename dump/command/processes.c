@@ -9,16 +9,16 @@
 #include "dump/command/commands.h"
 #include "dump/print/status.h"
 #include "dump/print/table.h"
-#include "dump/session/session.h"
+#include "dump/run/run.h"
 
 struct processes_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/run/command.h */
 	bool threads;
 };
 
 /* State of the walk over the tree. */
 struct walk {
-	struct dump_session *session;
+	struct dump_run *run;
 	const struct flow_timeline *timeline;
 	const struct processes_options *options;
 	uint32_t *first_child; /* by process; FLOW_NONE: none */
@@ -55,7 +55,7 @@ static const struct dump_column columns[] = {
 
 static void time_cells(struct walk *walk, uint64_t start, uint64_t end)
 {
-	const struct ptl_machine *machine = ptl_trace_machine(walk->session->trace);
+	const struct ptl_machine *machine = ptl_trace_machine(walk->run->trace);
 	const uint64_t from = start > machine->start_time ? start : machine->start_time;
 	struct dump_table *table = &walk->table;
 
@@ -117,7 +117,7 @@ static void text_thread(struct walk *walk, const struct flow_timeline_thread *th
 
 static int text_end(struct walk *walk)
 {
-	return dump_table_print(&walk->table, walk->session);
+	return dump_table_print(&walk->table, walk->run);
 }
 
 static const struct process_output text_output = {text_process, text_thread, text_end};
@@ -126,8 +126,8 @@ static const struct process_output text_output = {text_process, text_thread, tex
 
 static void json_times(struct walk *walk, uint64_t start, uint64_t end)
 {
-	dump_json_time(walk->session, "start", start);
-	dump_json_time(walk->session, "end", end == FLOW_TIME_END ? 0 : end);
+	dump_json_time(walk->run, "start", start);
+	dump_json_time(walk->run, "end", end == FLOW_TIME_END ? 0 : end);
 }
 
 static void json_status(struct common_json *json, const struct flow_timeline_process *process)
@@ -149,7 +149,7 @@ static void json_status(struct common_json *json, const struct flow_timeline_pro
 
 static void json_threads(struct walk *walk, const struct flow_timeline_process *process)
 {
-	struct common_json *json = &walk->session->json_out;
+	struct common_json *json = &walk->run->json_out;
 
 	common_json_array(json, "threads");
 	for (size_t i = 0; i < process->thread_count; i++) {
@@ -170,14 +170,14 @@ static void json_threads(struct walk *walk, const struct flow_timeline_process *
 
 static void json_programs(struct walk *walk, const struct flow_timeline_process *process)
 {
-	struct common_json *json = &walk->session->json_out;
+	struct common_json *json = &walk->run->json_out;
 
 	common_json_array(json, "programs");
 	for (size_t i = 0; i < process->program_count; i++) {
 		const struct flow_program *program = &process->programs[i];
 
 		common_json_object(json, NULL);
-		dump_json_time(walk->session, "time", program->time);
+		dump_json_time(walk->run, "time", program->time);
 		common_json_string(json, "path", program->path);
 		common_json_string(json, "command_line", program->command_line);
 		common_json_object_end(json);
@@ -188,7 +188,7 @@ static void json_programs(struct walk *walk, const struct flow_timeline_process 
 static void json_process(struct walk *walk, const struct flow_timeline_process *process, unsigned depth)
 {
 	const struct flow_program *program = last_program(process);
-	struct common_json *json = &walk->session->json_out;
+	struct common_json *json = &walk->run->json_out;
 
 	common_json_object(json, NULL);
 	common_json_u64(json, "pid", process->pid);
@@ -228,7 +228,7 @@ static const struct process_output json_output = {json_process, json_thread, jso
 
 static bool is_wanted_process(const struct walk *walk, const struct flow_timeline_process *process)
 {
-	const struct dump_filter *filter = &walk->options->shared.filter;
+	const struct analysis_filter *filter = &walk->options->shared.filter;
 
 	if (!common_id_set_has(&filter->pids, process->pid))
 		return false;
@@ -316,16 +316,16 @@ static int show_all(struct walk *walk)
 	return walk->output->end(walk);
 }
 
-static int processes_run(struct dump_session *session)
+static int processes_run(struct dump_run *run)
 {
 	struct walk walk = {
-		.session = session,
-		.options = (const struct processes_options *)session->options,
-		.output = session->options->json ? &json_output : &text_output,
+		.run = run,
+		.options = (const struct processes_options *)run->options,
+		.output = run->options->json ? &json_output : &text_output,
 		.table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])},
 	};
 	struct flow_timeline *timeline;
-	int status = dump_session_timeline(session, &timeline);
+	int status = dump_run_timeline(run, &timeline);
 
 	if (status < 0)
 		return status;

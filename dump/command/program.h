@@ -3,7 +3,7 @@
 #ifndef DUMP_COMMAND_PROGRAM_H
 #define DUMP_COMMAND_PROGRAM_H
 
-#include "dump/session/command.h"
+#include "dump/run/command.h"
 
 /*
  * Handles --help and --version, and runs the command named in argv. commands: NULL-terminated. examples: lines for the

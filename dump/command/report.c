@@ -4,29 +4,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/call/call_report.h"
+#include "analysis/sample/sample.h"
 #include "common/error.h"
 #include "common/program/options_help.h"
 #include "common/text/text.h"
-#include "dump/call/call_report.h"
 #include "dump/command/commands.h"
 #include "dump/print/table.h"
-#include "dump/sample/sample.h"
+#include "dump/run/calls.h"
 
 struct report_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
-	enum dump_report_by by;
+	struct dump_options shared; /* must come first: see dump/run/command.h */
+	enum analysis_report_by by;
 	unsigned sort;
 	uint64_t limit;
-	struct dump_sample_options samples;
+	struct analysis_sample_options samples;
 };
 
 static const char *const by_names[] = {
-	[DUMP_REPORT_FUNCTION] = "function",
-	[DUMP_REPORT_IMAGE] = "image",
-	[DUMP_REPORT_LINE] = "line",
-	[DUMP_REPORT_INLINE] = "inline",
-	[DUMP_REPORT_PROCESS] = "process",
-	[DUMP_REPORT_THREAD] = "thread",
+	[ANALYSIS_REPORT_FUNCTION] = "function",
+	[ANALYSIS_REPORT_IMAGE] = "image",
+	[ANALYSIS_REPORT_LINE] = "line",
+	[ANALYSIS_REPORT_INLINE] = "inline",
+	[ANALYSIS_REPORT_PROCESS] = "process",
+	[ANALYSIS_REPORT_THREAD] = "thread",
 	NULL,
 };
 
@@ -35,33 +36,33 @@ static const struct common_option own_options[] = {
 	{"by", 'b', "WHAT", "What a row is of (default: function); inline: functions of the source, inlined or not.",
 	 COMMON_CHOICE(struct report_options, by, by_names)},
 	{"sort", 0, "ORDER", "Largest first of this; self and total are of instructions (default: self).",
-	 COMMON_CHOICE(struct report_options, sort, dump_report_orders)},
-	DUMP_SAMPLE_OPTIONS(struct report_options, samples),
+	 COMMON_CHOICE(struct report_options, sort, analysis_report_orders)},
+	ANALYSIS_SAMPLE_OPTIONS(struct report_options, samples),
 	{"limit", 'n', "N", "The first N rows.", COMMON_NUMBER(struct report_options, limit, 1, UINT64_MAX)},
 	{NULL},
 };
 
 struct report_run {
-	struct dump_session *session;
+	struct dump_run *run;
 	const struct report_options *options;
-	const struct dump_call_session *calls;
-	const struct dump_report *report;
-	const struct dump_report_row *sum;
+	const struct analysis_calls *calls;
+	const struct analysis_report *report;
+	const struct analysis_report_row *sum;
 	bool has_calls;  /* false for lines and inlined functions */
 	bool has_totals; /* false for lines, which have only self instructions */
 	bool timed;
-	struct dump_samples samples; /* if requested */
+	struct analysis_samples samples; /* if requested */
 };
 
-static const char *process_name(const struct report_run *run, const struct dump_report_row *row)
+static const char *process_name(const struct report_run *report_run, const struct analysis_report_row *row)
 {
-	return row->process == FLOW_NONE ? "" : flow_timeline_process(run->calls->timeline, row->process)->name;
+	return row->process == FLOW_NONE ? "" : flow_timeline_process(report_run->calls->timeline, row->process)->name;
 }
 
 /* Returns the last name of the row's thread; "" if unknown or equal to the program's name. */
-static const char *thread_name(const struct report_run *run, const struct dump_report_row *row)
+static const char *thread_name(const struct report_run *report_run, const struct analysis_report_row *row)
 {
-	const struct flow_timeline *timeline = run->calls->timeline;
+	const struct flow_timeline *timeline = report_run->calls->timeline;
 	const struct flow_timeline_thread *thread;
 	uint32_t index;
 
@@ -72,12 +73,14 @@ static const char *thread_name(const struct report_run *run, const struct dump_r
 	if (index == FLOW_NONE)
 		return "";
 	thread = flow_timeline_thread(timeline, index);
-	return thread->process == row->process && strcmp(thread->name, process_name(run, row)) != 0 ? thread->name : "";
+	return thread->process == row->process && strcmp(thread->name, process_name(report_run, row)) != 0
+		       ? thread->name
+		       : "";
 }
 
-static bool is_wanted_row(const struct report_run *run, const struct dump_report_row *row)
+static bool is_wanted_row(const struct report_run *report_run, const struct analysis_report_row *row)
 {
-	return !row->image || dump_filter_wants_image(&run->session->options->filter, row->image);
+	return !row->image || analysis_filter_wants_image(&report_run->run->options->filter, row->image);
 }
 
 /* ---- text ---------------------------------------------------------------------------------------- */
@@ -91,7 +94,7 @@ static size_t add_columns(struct dump_column columns[DUMP_COLUMNS_MAX], size_t c
 }
 
 /* Adds the value columns for samples. */
-static size_t choose_amounts(const struct report_run *run, struct dump_column columns[DUMP_COLUMNS_MAX])
+static size_t choose_amounts(const struct report_run *report_run, struct dump_column columns[DUMP_COLUMNS_MAX])
 {
 	static const struct dump_column samples[] = {
 		{"TOTAL SAMPLES", true}, {"%", true}, {"SELF SAMPLES", true}, {"%", true}};
@@ -100,12 +103,13 @@ static size_t choose_amounts(const struct report_run *run, struct dump_column co
 		{"TOTAL COUNT", true}, {"%", true}, {"SELF COUNT", true}, {"%", true}};
 	const size_t count = add_columns(columns, 0, samples, sizeof(samples) / sizeof(samples[0]));
 
-	if (!run->timed)
+	if (!report_run->timed)
 		return count;
-	return add_columns(columns, count, run->samples.in_time ? times : periods, sizeof(times) / sizeof(times[0]));
+	return add_columns(columns, count, report_run->samples.in_time ? times : periods,
+			   sizeof(times) / sizeof(times[0]));
 }
 
-static size_t choose_columns(const struct report_run *run, struct dump_column columns[DUMP_COLUMNS_MAX])
+static size_t choose_columns(const struct report_run *report_run, struct dump_column columns[DUMP_COLUMNS_MAX])
 {
 	static const struct dump_column calls = {"CALLS", true};
 	static const struct dump_column total[] = {{"TOTAL INSNS", true}, {"%", true}};
@@ -115,29 +119,29 @@ static size_t choose_columns(const struct report_run *run, struct dump_column co
 	static const struct {
 		const char *first, *second;
 	} names[] = {
-		[DUMP_REPORT_FUNCTION] = {"FUNCTION", "IMAGE"},
-		[DUMP_REPORT_IMAGE] = {"IMAGE", NULL},
-		[DUMP_REPORT_LINE] = {"LINE", NULL},
-		[DUMP_REPORT_INLINE] = {"FUNCTION", "DECLARED"},
-		[DUMP_REPORT_PROCESS] = {"PID", "NAME"},
-		[DUMP_REPORT_THREAD] = {"TID", "NAME"},
+		[ANALYSIS_REPORT_FUNCTION] = {"FUNCTION", "IMAGE"},
+		[ANALYSIS_REPORT_IMAGE] = {"IMAGE", NULL},
+		[ANALYSIS_REPORT_LINE] = {"LINE", NULL},
+		[ANALYSIS_REPORT_INLINE] = {"FUNCTION", "DECLARED"},
+		[ANALYSIS_REPORT_PROCESS] = {"PID", "NAME"},
+		[ANALYSIS_REPORT_THREAD] = {"TID", "NAME"},
 	};
-	const bool of_flow = !run->options->samples.enabled;
-	size_t count = of_flow ? 0 : choose_amounts(run, columns);
+	const bool of_flow = !report_run->options->samples.enabled;
+	size_t count = of_flow ? 0 : choose_amounts(report_run, columns);
 
-	if (run->has_calls)
+	if (report_run->has_calls)
 		columns[count++] = calls;
-	if (run->has_totals && of_flow)
+	if (report_run->has_totals && of_flow)
 		count = add_columns(columns, count, total, sizeof(total) / sizeof(total[0]));
 	if (of_flow)
 		count = add_columns(columns, count, self, sizeof(self) / sizeof(self[0]));
-	if (run->options->by == DUMP_REPORT_INLINE)
+	if (report_run->options->by == ANALYSIS_REPORT_INLINE)
 		count = add_columns(columns, count, inlined, sizeof(inlined) / sizeof(inlined[0]));
-	if (run->timed && of_flow)
+	if (report_run->timed && of_flow)
 		count = add_columns(columns, count, times, sizeof(times) / sizeof(times[0]));
-	columns[count++] = (struct dump_column){names[run->options->by].first, false};
-	if (names[run->options->by].second)
-		columns[count++] = (struct dump_column){names[run->options->by].second, false};
+	columns[count++] = (struct dump_column){names[report_run->options->by].first, false};
+	if (names[report_run->options->by].second)
+		columns[count++] = (struct dump_column){names[report_run->options->by].second, false};
 	return count;
 }
 
@@ -150,9 +154,9 @@ static void number_cells(struct dump_table *table, uint64_t value, uint64_t of)
 }
 
 /* Adds cells with nanoseconds or units of a counter. */
-static void time_cells(struct dump_table *table, const struct report_run *run, uint64_t value, uint64_t of)
+static void time_cells(struct dump_table *table, const struct report_run *report_run, uint64_t value, uint64_t of)
 {
-	if (run->options->samples.enabled && !run->samples.in_time)
+	if (report_run->options->samples.enabled && !report_run->samples.in_time)
 		common_text_count(&table->text, value);
 	else
 		common_text_duration(&table->text, value);
@@ -171,7 +175,7 @@ static void id_cell(struct dump_table *table, uint32_t id, uint32_t cpu)
 		dump_cell(table, DUMP_STYLE_BOLD, "-");
 }
 
-static void place_cell(struct dump_table *table, const struct dump_report_row *row, const char *file,
+static void place_cell(struct dump_table *table, const struct analysis_report_row *row, const char *file,
 		       enum dump_style style)
 {
 	common_text_safe(&table->text, file);
@@ -180,33 +184,34 @@ static void place_cell(struct dump_table *table, const struct dump_report_row *r
 	dump_cell_text(table, style);
 }
 
-static void name_cells(struct dump_table *table, const struct report_run *run, const struct dump_report_row *row)
+static void name_cells(struct dump_table *table, const struct report_run *report_run,
+		       const struct analysis_report_row *row)
 {
-	const struct dump_function *function = dump_function(run->calls->functions, row->function);
+	const struct analysis_function *function = analysis_function(report_run->calls->functions, row->function);
 
-	switch (run->options->by) {
-	case DUMP_REPORT_FUNCTION:
-		dump_function_text(function, &table->text);
+	switch (report_run->options->by) {
+	case ANALYSIS_REPORT_FUNCTION:
+		analysis_function_text(function, &table->text);
 		dump_cell_text(table, DUMP_STYLE_BOLD);
 		dump_cell(table, DUMP_STYLE_PLAIN, function->image);
 		break;
-	case DUMP_REPORT_IMAGE:
+	case ANALYSIS_REPORT_IMAGE:
 		dump_cell(table, DUMP_STYLE_BOLD, *row->image ? row->image : "[no image]");
 		break;
-	case DUMP_REPORT_PROCESS:
+	case ANALYSIS_REPORT_PROCESS:
 		id_cell(table, row->pid, row->cpu);
-		dump_cell(table, DUMP_STYLE_PLAIN, process_name(run, row));
+		dump_cell(table, DUMP_STYLE_PLAIN, process_name(report_run, row));
 		break;
-	case DUMP_REPORT_THREAD:
+	case ANALYSIS_REPORT_THREAD:
 		id_cell(table, row->tid, row->cpu);
-		common_text_safe(&table->text, process_name(run, row));
-		if (*thread_name(run, row)) {
+		common_text_safe(&table->text, process_name(report_run, row));
+		if (*thread_name(report_run, row)) {
 			common_text_add(&table->text, ", ");
-			common_text_safe(&table->text, thread_name(run, row));
+			common_text_safe(&table->text, thread_name(report_run, row));
 		}
 		dump_cell_text(table, DUMP_STYLE_PLAIN);
 		break;
-	case DUMP_REPORT_INLINE:
+	case ANALYSIS_REPORT_INLINE:
 		common_text_safe(&table->text, *row->name ? row->name : "[no symbol]");
 		dump_cell_text(table, DUMP_STYLE_BOLD);
 		place_cell(table, row, *row->file ? row->file : row->image, DUMP_STYLE_PLAIN);
@@ -217,69 +222,70 @@ static void name_cells(struct dump_table *table, const struct report_run *run, c
 	}
 }
 
-static void text_row(struct dump_table *table, const struct report_run *run, const struct dump_report_row *row)
+static void text_row(struct dump_table *table, const struct report_run *report_run,
+		     const struct analysis_report_row *row)
 {
-	const struct dump_report_row *sum = run->sum;
+	const struct analysis_report_row *sum = report_run->sum;
 
-	if (run->has_calls) {
+	if (report_run->has_calls) {
 		common_text_count(&table->text, row->calls);
 		dump_cell_text(table, DUMP_STYLE_PLAIN);
 	}
-	if (run->has_totals)
+	if (report_run->has_totals)
 		number_cells(table, row->total_instructions, sum->self_instructions);
 	number_cells(table, row->self_instructions, sum->self_instructions);
-	if (run->options->by == DUMP_REPORT_INLINE)
+	if (report_run->options->by == ANALYSIS_REPORT_INLINE)
 		number_cells(table, row->inlined_instructions, sum->self_instructions);
-	if (run->timed) {
-		time_cells(table, run, row->total_time, sum->self_time);
-		time_cells(table, run, row->self_time, sum->self_time);
+	if (report_run->timed) {
+		time_cells(table, report_run, row->total_time, sum->self_time);
+		time_cells(table, report_run, row->self_time, sum->self_time);
 	}
-	name_cells(table, run, row);
+	name_cells(table, report_run, row);
 }
 
-static int text_output(const struct report_run *run)
+static int text_output(const struct report_run *report_run)
 {
 	struct dump_column columns[DUMP_COLUMNS_MAX];
-	struct dump_table table = {.columns = columns, .column_count = choose_columns(run, columns)};
-	const uint64_t limit = run->options->limit ? run->options->limit : UINT64_MAX;
+	struct dump_table table = {.columns = columns, .column_count = choose_columns(report_run, columns)};
+	const uint64_t limit = report_run->options->limit ? report_run->options->limit : UINT64_MAX;
 	uint64_t shown = 0;
 
-	for (size_t i = 0; i < run->report->count && shown < limit; i++) {
-		if (!is_wanted_row(run, &run->report->rows[i]))
+	for (size_t i = 0; i < report_run->report->count && shown < limit; i++) {
+		if (!is_wanted_row(report_run, &report_run->report->rows[i]))
 			continue;
-		text_row(&table, run, &run->report->rows[i]);
+		text_row(&table, report_run, &report_run->report->rows[i]);
 		shown++;
 	}
-	return dump_table_print(&table, run->session);
+	return dump_table_print(&table, report_run->run);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
 
-static void json_names(const struct report_run *run, const struct dump_report_row *row)
+static void json_names(const struct report_run *report_run, const struct analysis_report_row *row)
 {
-	const struct dump_function *function = dump_function(run->calls->functions, row->function);
-	struct common_json *json = &run->session->json_out;
+	const struct analysis_function *function = analysis_function(report_run->calls->functions, row->function);
+	struct common_json *json = &report_run->run->json_out;
 
-	switch (run->options->by) {
-	case DUMP_REPORT_FUNCTION:
-		dump_function_json(json, function);
+	switch (report_run->options->by) {
+	case ANALYSIS_REPORT_FUNCTION:
+		analysis_function_json(json, function);
 		break;
-	case DUMP_REPORT_IMAGE:
+	case ANALYSIS_REPORT_IMAGE:
 		common_json_string(json, "image", *row->image ? row->image : NULL);
 		break;
-	case DUMP_REPORT_PROCESS:
-	case DUMP_REPORT_THREAD:
+	case ANALYSIS_REPORT_PROCESS:
+	case ANALYSIS_REPORT_THREAD:
 		if (row->pid != PTL_NO_ID)
 			common_json_u64(json, "pid", row->pid);
-		if (run->options->by == DUMP_REPORT_THREAD && row->tid != PTL_NO_ID)
+		if (report_run->options->by == ANALYSIS_REPORT_THREAD && row->tid != PTL_NO_ID)
 			common_json_u64(json, "tid", row->tid);
 		if (row->tid == PTL_NO_ID && row->cpu != PTL_NO_CPU)
 			common_json_u64(json, "cpu", row->cpu);
-		common_json_string(json, "name", process_name(run, row));
-		if (run->options->by == DUMP_REPORT_THREAD && *thread_name(run, row))
-			common_json_string(json, "thread_name", thread_name(run, row));
+		common_json_string(json, "name", process_name(report_run, row));
+		if (report_run->options->by == ANALYSIS_REPORT_THREAD && *thread_name(report_run, row))
+			common_json_string(json, "thread_name", thread_name(report_run, row));
 		break;
-	case DUMP_REPORT_INLINE:
+	case ANALYSIS_REPORT_INLINE:
 		common_json_string(json, "function", *row->name ? row->name : NULL);
 		common_json_string(json, "image", *row->image ? row->image : NULL);
 		common_json_string(json, "file", *row->file ? row->file : NULL);
@@ -295,40 +301,40 @@ static void json_names(const struct report_run *run, const struct dump_report_ro
 }
 
 /* Adds the values of the row, with member names for calls or samples. */
-static void json_amounts(const struct report_run *run, const struct dump_report_row *row)
+static void json_amounts(const struct report_run *report_run, const struct analysis_report_row *row)
 {
-	struct common_json *json = &run->session->json_out;
-	const bool samples = run->options->samples.enabled;
+	struct common_json *json = &report_run->run->json_out;
+	const bool samples = report_run->options->samples.enabled;
 
 	if (samples)
-		common_json_string(json, "event", run->samples.name);
-	if (run->has_calls)
+		common_json_string(json, "event", report_run->samples.name);
+	if (report_run->has_calls)
 		common_json_u64(json, "calls", row->calls);
-	if (run->has_totals)
+	if (report_run->has_totals)
 		common_json_u64(json, samples ? "total_samples" : "total_instructions", row->total_instructions);
 	common_json_u64(json, samples ? "self_samples" : "self_instructions", row->self_instructions);
-	if (run->options->by == DUMP_REPORT_INLINE)
+	if (report_run->options->by == ANALYSIS_REPORT_INLINE)
 		common_json_u64(json, "inlined_instructions", row->inlined_instructions);
-	if (run->timed) {
+	if (report_run->timed) {
 		common_json_u64(json, samples ? "total_period" : "total_time", row->total_time);
 		common_json_u64(json, samples ? "self_period" : "self_time", row->self_time);
 	}
 }
 
-static int json_output(const struct report_run *run)
+static int json_output(const struct report_run *report_run)
 {
-	struct common_json *json = &run->session->json_out;
-	const uint64_t limit = run->options->limit ? run->options->limit : UINT64_MAX;
+	struct common_json *json = &report_run->run->json_out;
+	const uint64_t limit = report_run->options->limit ? report_run->options->limit : UINT64_MAX;
 	uint64_t shown = 0;
 
-	for (size_t i = 0; i < run->report->count && shown < limit; i++) {
-		const struct dump_report_row *row = &run->report->rows[i];
+	for (size_t i = 0; i < report_run->report->count && shown < limit; i++) {
+		const struct analysis_report_row *row = &report_run->report->rows[i];
 
-		if (!is_wanted_row(run, row))
+		if (!is_wanted_row(report_run, row))
 			continue;
 		common_json_object(json, NULL);
-		json_names(run, row);
-		json_amounts(run, row);
+		json_names(report_run, row);
+		json_amounts(report_run, row);
 		common_json_object_end(json);
 		common_json_line(json);
 		shown++;
@@ -338,79 +344,79 @@ static int json_output(const struct report_run *run)
 
 /* ---- shared by both ------------------------------------------------------------------------------ */
 
-static int count_calls(struct dump_call_session *calls, struct dump_report *report)
+static int count_calls(struct analysis_calls *calls, struct analysis_report *report)
 {
-	const struct dump_call_observer observer = dump_report_observer_of(report);
+	const struct analysis_call_observer observer = analysis_report_observer_of(report);
 
-	return dump_call_session_run(calls, &observer);
+	return analysis_calls_observe(calls, &observer);
 }
 
-static int count_samples(struct report_run *run, struct dump_call_session *calls, struct dump_report *report)
+static int count_samples(struct report_run *report_run, struct analysis_calls *calls, struct analysis_report *report)
 {
-	struct dump_call_observer observer = dump_report_observer;
+	struct analysis_call_observer observer = analysis_report_observer;
 
 	observer.context = report;
-	return dump_samples_run(calls, &run->options->samples, &observer, &run->samples);
+	return analysis_samples_run(calls, &report_run->options->samples, &observer, &report_run->samples);
 }
 
 /* Returns the sort order. Samples are sorted by their periods, if known. */
-static unsigned order_of(const struct report_run *run)
+static unsigned order_of(const struct report_run *report_run)
 {
-	const char *wanted_order = dump_report_orders[run->options->sort];
+	const char *wanted_order = analysis_report_orders[report_run->options->sort];
 	const char *order = !strcmp(wanted_order, "self")    ? "self-time"
 			    : !strcmp(wanted_order, "total") ? "total-time"
 							     : wanted_order;
 
-	if (!run->options->samples.enabled || !run->timed)
-		return run->options->sort;
-	for (unsigned i = 0; dump_report_orders[i]; i++)
-		if (!strcmp(dump_report_orders[i], order))
+	if (!report_run->options->samples.enabled || !report_run->timed)
+		return report_run->options->sort;
+	for (unsigned i = 0; analysis_report_orders[i]; i++)
+		if (!strcmp(analysis_report_orders[i], order))
 			return i;
-	return run->options->sort;
+	return report_run->options->sort;
 }
 
-static int show_report(struct dump_call_session *calls, const struct report_options *options)
+static int show_report(struct dump_run *run, struct analysis_calls *calls, const struct report_options *options)
 {
-	struct dump_report report = {.by = options->by, .calls = calls};
-	const bool by_line = options->by == DUMP_REPORT_LINE;
-	struct report_run run = {
-		.session = calls->session,
+	struct analysis_report report = {.by = options->by, .calls = calls};
+	const bool by_line = options->by == ANALYSIS_REPORT_LINE;
+	struct report_run report_run = {
+		.run = run,
 		.options = options,
 		.calls = calls,
 		.report = &report,
 		.sum = &report.sum,
-		.has_calls = !by_line && options->by != DUMP_REPORT_INLINE && !options->samples.enabled,
+		.has_calls = !by_line && options->by != ANALYSIS_REPORT_INLINE && !options->samples.enabled,
 		.has_totals = !by_line,
 	};
-	int status = options->samples.enabled ? count_samples(&run, calls, &report)
-		     : run.has_calls          ? count_calls(calls, &report)
-					      : dump_report_lines(&report);
+	int status = options->samples.enabled ? count_samples(&report_run, calls, &report)
+		     : report_run.has_calls   ? count_calls(calls, &report)
+					      : analysis_report_lines(&report);
 
-	run.timed = report.timed;
-	if (status == 0 && !options->samples.enabled && !dump_functions_count(calls->functions))
-		dump_samples_hint(calls);
+	report_run.timed = report.timed;
+	if (status == 0 && !options->samples.enabled && !analysis_functions_count(calls->functions))
+		analysis_samples_hint(calls);
 	if (status == 0) {
-		dump_report_sort(&report, order_of(&run));
-		status = options->shared.json ? json_output(&run) : text_output(&run);
+		analysis_report_sort(&report, order_of(&report_run));
+		status = options->shared.json ? json_output(&report_run) : text_output(&report_run);
 	}
-	dump_report_free(&report);
-	dump_samples_free(&run.samples);
+	analysis_report_free(&report);
+	analysis_samples_free(&report_run.samples);
 	return status;
 }
 
-static int report_run_command(struct dump_session *session)
+static int report_run_command(struct dump_run *run)
 {
-	struct dump_call_session calls;
+	struct analysis_calls calls;
 	bool *wanted = NULL;
-	int status = dump_call_session_open(&calls, session);
+	int status = dump_calls_open(&calls, run);
 
 	/* Reports a --image pattern that matches no image. */
 	if (status == 0)
-		status = dump_session_images(session, calls.timeline, &wanted);
+		status = dump_run_images(run, calls.timeline, &wanted);
 	free(wanted);
 	if (status == 0)
-		status = show_report(&calls, (const struct report_options *)session->options);
-	dump_call_session_close(&calls);
+		status = show_report(run, &calls, (const struct report_options *)run->options);
+	dump_calls_close(&calls, run);
 	return status;
 }
 
@@ -424,9 +430,9 @@ static const char *const *orders_of(const struct report_options *options)
 
 	if (options->samples.enabled)
 		return of_samples;
-	return options->by == DUMP_REPORT_LINE     ? of_lines
-	       : options->by == DUMP_REPORT_INLINE ? of_inline
-						   : dump_report_orders;
+	return options->by == ANALYSIS_REPORT_LINE     ? of_lines
+	       : options->by == ANALYSIS_REPORT_INLINE ? of_inline
+						       : analysis_report_orders;
 }
 
 /* Refuses sort orders for which rows have no values: the rows would be sorted by name without notice. */
@@ -434,14 +440,14 @@ static int report_check(const struct dump_options *shared)
 {
 	const struct report_options *options = (const struct report_options *)shared;
 	const char *const *known = orders_of(options);
-	const char *order = dump_report_orders[options->sort];
+	const char *order = analysis_report_orders[options->sort];
 	char names[128];
 
-	if (options->samples.enabled && (options->by == DUMP_REPORT_LINE || options->by == DUMP_REPORT_INLINE))
+	if (options->samples.enabled && (options->by == ANALYSIS_REPORT_LINE || options->by == ANALYSIS_REPORT_INLINE))
 		return common_fail(PTL_MISUSE, "--samples does not go with --by %s", by_names[options->by]);
 	for (const char *const *name = known; *name; name++)
 		if (strcmp(*name, order) == 0)
-			return dump_sample_options_check(&options->samples);
+			return analysis_sample_options_check(&options->samples);
 	common_options_join_choices(known, names, sizeof(names));
 	if (options->samples.enabled)
 		return common_fail(PTL_MISUSE, "--samples has no %s: --sort takes %s", order, names);

@@ -10,8 +10,8 @@
 #include "common/hash_map.h"
 #include "common/text/text.h"
 #include "dump/command/stats.h"
-#include "dump/session/follow.h"
-#include "dump/session/session.h"
+#include "dump/run/follow.h"
+#include "dump/run/run.h"
 
 #define SECOND 1000000000u
 #define PERIOD (SECOND / 2)
@@ -19,10 +19,10 @@
 #define PAUSE_FACTOR 2
 
 struct follow {
-	struct dump_session *session;
-	struct flow_stats_wanted wanted;
+	struct dump_run *run;
+	struct analysis_stats_wanted wanted;
 	struct flow_timeline *timeline; /* timeline whose numbers `done` uses; NULL: none yet */
-	struct flow_stats done;         /* counts of complete segments */
+	struct analysis_stats done;     /* counts of complete segments */
 	struct common_hash_map counted; /* by stream: offset up to which segments are in `done` */
 	bool whole;                     /* selects complete segments; else the others */
 	size_t buffers;                 /* number of buffers at the last update */
@@ -59,7 +59,7 @@ static void range(void *context, uint32_t stream, uint64_t *first, uint64_t *end
 {
 	struct follow *follow = context;
 	const uint64_t *counted = common_hash_map_get(&follow->counted, stream);
-	const uint64_t last = last_begin(follow->session->trace, stream);
+	const uint64_t last = last_begin(follow->run->trace, stream);
 
 	*first = follow->whole ? (counted ? *counted : 0) : last;
 	*end = follow->whole ? last : UINT64_MAX;
@@ -67,7 +67,7 @@ static void range(void *context, uint32_t stream, uint64_t *first, uint64_t *end
 
 static int note_counted(struct follow *follow)
 {
-	const struct ptl_trace *trace = follow->session->trace;
+	const struct ptl_trace *trace = follow->run->trace;
 	int status = 0;
 
 	for (size_t i = 0; status == 0 && i < ptl_stream_count(trace); i++) {
@@ -75,7 +75,7 @@ static int note_counted(struct follow *follow)
 
 		if (stream->kind == PTL_KIND_PT)
 			status = common_hash_map_put(&follow->counted, stream->id,
-						     last_begin(follow->session->trace, stream->id));
+						     last_begin(follow->run->trace, stream->id));
 	}
 	return status;
 }
@@ -96,7 +96,7 @@ static uint64_t start_of_thread(const struct flow_timeline *timeline, uint32_t t
 static void renumber(struct follow *follow, struct flow_timeline *timeline)
 {
 	for (size_t i = 0; i < follow->done.thread_count; i++) {
-		struct flow_thread_stats *thread = &follow->done.threads[i];
+		struct analysis_thread_stats *thread = &follow->done.threads[i];
 
 		if (thread->thread != FLOW_NONE)
 			thread->thread = flow_timeline_thread_at(timeline, thread->pid, thread->tid,
@@ -106,7 +106,7 @@ static void renumber(struct follow *follow, struct flow_timeline *timeline)
 								   start_of(follow->timeline, thread->process));
 	}
 	for (size_t i = 0; i < follow->done.gap_count; i++) {
-		struct flow_gap *gap = &follow->done.gaps[i];
+		struct analysis_gap *gap = &follow->done.gaps[i];
 
 		if (gap->process != FLOW_NONE)
 			gap->process = flow_timeline_process_at(timeline, gap->pid,
@@ -119,28 +119,28 @@ static void renumber(struct follow *follow, struct flow_timeline *timeline)
 /* ---- counting ---------------------------------------------------------------------------------------------------- */
 
 /* Adds the counts of the selected segments to `sum`. */
-static int count_segments(struct follow *follow, bool whole, struct flow_stats *sum)
+static int count_segments(struct follow *follow, bool whole, struct analysis_stats *sum)
 {
-	struct flow_view_options options = dump_session_view_options(follow->session);
-	struct flow_stats stats;
+	struct flow_view_options options = dump_run_view_options(follow->run);
+	struct analysis_stats stats;
 	int status;
 
 	follow->whole = whole;
 	options.selection.range = range;
 	options.selection.range_context = follow;
 	options.progress = NULL;
-	status = flow_stats_run(follow->session->trace, follow->timeline, &options, &follow->wanted, &stats);
+	status = analysis_stats_run(follow->run->trace, follow->timeline, &options, &follow->wanted, &stats);
 	if (status < 0)
 		return status;
-	status = flow_stats_add(sum, &stats, follow->wanted.gap_limit);
-	flow_stats_free(&stats);
+	status = analysis_stats_add(sum, &stats, follow->wanted.gap_limit);
+	analysis_stats_free(&stats);
 	return status;
 }
 
 /* Removes the gaps: a packet may be cut at the current end of the file, which is no gap. */
-static void forget_gaps(struct flow_stats *stats)
+static void forget_gaps(struct analysis_stats *stats)
 {
-	struct flow_counts *counts = &stats->total;
+	struct analysis_counts *counts = &stats->total;
 
 	for (size_t i = 0; i <= stats->thread_count; i++) {
 		counts->gaps = counts->overflows = 0;
@@ -152,45 +152,45 @@ static void forget_gaps(struct flow_stats *stats)
 	stats->gap_count = 0;
 }
 
-static void show_time(const struct dump_session *session)
+static void show_time(const struct dump_run *run)
 {
-	const struct ptl_machine *machine = ptl_trace_machine(session->trace);
+	const struct ptl_machine *machine = ptl_trace_machine(run->trace);
 	struct ptl_bytes text = {0};
 	uint64_t end = 0;
 
-	for (size_t i = 0; i < ptl_stream_count(session->trace); i++) {
-		const struct ptl_stream *stream = ptl_stream_at(session->trace, i);
+	for (size_t i = 0; i < ptl_stream_count(run->trace); i++) {
+		const struct ptl_stream *stream = ptl_stream_at(run->trace, i);
 
 		end = stream->last_time > end ? stream->last_time : end;
 	}
 	common_text_time(&text, end, machine->start_time);
-	fprintf(session->out, "%s%s ms%s\n", dump_bold(session), common_text_string(&text), dump_plain(session));
+	fprintf(run->out, "%s%s ms%s\n", dump_bold(run), common_text_string(&text), dump_plain(run));
 	common_bytes_free(&text);
 }
 
 static int show_stats_so_far(struct follow *follow)
 {
-	struct dump_session *session = follow->session;
-	struct flow_stats all = {0};
+	struct dump_run *run = follow->run;
+	struct analysis_stats all = {0};
 	int status = count_segments(follow, false, &all);
 
 	forget_gaps(&all);
 	if (status == 0)
-		status = flow_stats_add(&all, &follow->done, follow->wanted.gap_limit);
-	if (status == 0 && !session->options->json)
-		show_time(session);
+		status = analysis_stats_add(&all, &follow->done, follow->wanted.gap_limit);
+	if (status == 0 && !run->options->json)
+		show_time(run);
 	if (status == 0)
-		status = dump_stats_show(session, follow->timeline, &all);
-	if (status == 0 && !session->options->json)
-		fputc('\n', session->out);
-	flow_stats_free(&all);
+		status = dump_stats_show(run, follow->timeline, &all);
+	if (status == 0 && !run->options->json)
+		fputc('\n', run->out);
+	analysis_stats_free(&all);
 	return status;
 }
 
 static int update(struct follow *follow)
 {
 	struct flow_timeline *timeline;
-	int status = flow_timeline_build(follow->session->trace, &timeline);
+	int status = flow_timeline_build(follow->run->trace, &timeline);
 
 	if (status < 0)
 		return status;
@@ -201,14 +201,14 @@ static int update(struct follow *follow)
 	return status == 0 ? show_stats_so_far(follow) : status;
 }
 
-static int stats_idle(struct dump_session *session)
+static int stats_idle(struct dump_run *run)
 {
-	struct follow *follow = session->idle_context;
+	struct follow *follow = run->idle_context;
 	const uint64_t start = monotonic_now();
-	const size_t buffers = ptl_buffer_count(session->trace);
+	const size_t buffers = ptl_buffer_count(run->trace);
 	int status;
 
-	if (!ptl_realtime_over(session->trace) && (start < follow->due || buffers == follow->buffers))
+	if (!ptl_realtime_over(run->trace) && (start < follow->due || buffers == follow->buffers))
 		return 0;
 	follow->buffers = buffers;
 	status = update(follow);
@@ -217,18 +217,18 @@ static int stats_idle(struct dump_session *session)
 	return status;
 }
 
-int dump_stats_follow(struct dump_session *session)
+int dump_stats_follow(struct dump_run *run)
 {
 	struct follow follow = {
-		.session = session,
-		.wanted = dump_stats_wanted((const struct stats_options *)session->options),
+		.run = run,
+		.wanted = dump_stats_wanted((const struct stats_options *)run->options),
 	};
 	int status;
 
-	session->idle = stats_idle;
-	session->idle_context = &follow;
-	status = dump_follow_wait(session);
-	flow_stats_free(&follow.done);
+	run->idle = stats_idle;
+	run->idle_context = &follow;
+	status = dump_follow_wait(run);
+	analysis_stats_free(&follow.done);
 	flow_timeline_free(follow.timeline);
 	common_hash_map_free(&follow.counted);
 	return status;

@@ -2,12 +2,12 @@
 /* ptl-dump verify: checks whether two engines agree on the executed code. */
 #include <inttypes.h>
 
+#include "analysis/verify/verify.h"
 #include "common/error.h"
 #include "common/program/message.h"
-#include "dump/analysis/verify.h"
 #include "dump/command/commands.h"
 #include "dump/print/packet_text.h"
-#include "dump/session/session.h"
+#include "dump/run/run.h"
 #include "flow/code/disassembly.h"
 #include "flow/segment/packet_walk.h"
 
@@ -15,7 +15,7 @@
 #define PACKETS_SHOWN 8
 
 struct verify_options {
-	struct dump_options shared;              /* must come first: see dump/session/command.h */
+	struct dump_options shared;              /* must come first: see dump/run/command.h */
 	const struct flow_engine_class *against; /* NULL: libipt */
 };
 
@@ -34,7 +34,7 @@ static const struct common_option own_options[] = {
 	{NULL},
 };
 
-static void print_item(FILE *out, const struct dump_verify_item *item, bool marked)
+static void print_item(FILE *out, const struct analysis_verify_item *item, bool marked)
 {
 	struct ptl_bytes text = {0};
 
@@ -52,7 +52,7 @@ static void print_item(FILE *out, const struct dump_verify_item *item, bool mark
 	common_bytes_free(&text);
 }
 
-static void print_side(FILE *out, const char *name, const struct dump_verify_side *side)
+static void print_side(FILE *out, const char *name, const struct analysis_verify_side *side)
 {
 	fprintf(out, "%s:\n", name);
 	for (size_t i = 0; i < side->count; i++)
@@ -68,15 +68,15 @@ static uint32_t machine_id(const struct flow_segment *segment)
 }
 
 /* Prints the packets up to the first packet that shows the difference. */
-static int print_packets(struct dump_session *session, const struct dump_verify *verify)
+static int print_packets(struct dump_run *run, const struct analysis_verify *verify)
 {
 	char lines[PACKETS_SHOWN][PACKET_TEXT_SIZE + 32];
 	struct flow_packet_walk walk;
 	struct flow_packet_item item;
 	size_t count = 0;
-	int status = flow_packet_walk_start(
-		&walk, session->trace, verify->segment.stream, verify->segment.offset, verify->packets_end,
-		flow_errata_of(ptl_machine_of(session->trace, machine_id(&verify->segment))));
+	int status = flow_packet_walk_start(&walk, run->trace, verify->segment.stream, verify->segment.offset,
+					    verify->packets_end,
+					    flow_errata_of(ptl_machine_of(run->trace, machine_id(&verify->segment))));
 
 	if (status < 0)
 		return status;
@@ -89,16 +89,16 @@ static int print_packets(struct dump_session *session, const struct dump_verify 
 		snprintf(lines[count++ % PACKETS_SHOWN], sizeof(lines[0]), "   %" PRIu64 ": %s", item.offset, text);
 	}
 	flow_packet_walk_free(&walk);
-	fprintf(session->out, "packets:\n");
+	fprintf(run->out, "packets:\n");
 	for (size_t i = count > PACKETS_SHOWN ? count - PACKETS_SHOWN : 0; i < count; i++)
-		fprintf(session->out, "%s\n", lines[i % PACKETS_SHOWN]);
+		fprintf(run->out, "%s\n", lines[i % PACKETS_SHOWN]);
 	return status;
 }
 
-static void print_json(struct dump_session *session, const struct dump_verify *verify,
+static void print_json(struct dump_run *run, const struct analysis_verify *verify,
 		       const struct flow_engine_class *const engines[2])
 {
-	struct common_json *json = &session->json_out;
+	struct common_json *json = &run->json_out;
 
 	common_json_object(json, NULL);
 	common_json_bool(json, "equal", !verify->differs);
@@ -124,10 +124,10 @@ static void print_json(struct dump_session *session, const struct dump_verify *v
 	common_json_line(json);
 }
 
-static int print_text(struct dump_session *session, const struct dump_verify *verify,
+static int print_text(struct dump_run *run, const struct analysis_verify *verify,
 		      const struct flow_engine_class *const engines[2])
 {
-	FILE *out = session->out;
+	FILE *out = run->out;
 
 	fprintf(out,
 		"%" PRIu64 " segments, %" PRIu64 " blocks, %" PRIu64 " instructions, %" PRIu64
@@ -152,23 +152,23 @@ static int print_text(struct dump_session *session, const struct dump_verify *ve
 	fprintf(out,
 		"%sthey differ%s in stream %" PRIu32 ", process %" PRIu32 ", thread %" PRIu32
 		", in the segment at offset %" PRIu64 ", before offset %" PRIu64 "\n",
-		dump_red(session), dump_plain(session), verify->segment.stream, verify->segment.pid,
-		verify->segment.tid, verify->segment.offset, verify->packets_end);
+		dump_red(run), dump_plain(run), verify->segment.stream, verify->segment.pid, verify->segment.tid,
+		verify->segment.offset, verify->packets_end);
 	for (unsigned i = 0; i < 2; i++)
 		print_side(out, engines[i]->name, &verify->sides[i]);
-	return print_packets(session, verify);
+	return print_packets(run, verify);
 }
 
-static int verify_run(struct dump_session *session)
+static int verify_run(struct dump_run *run)
 {
-	const struct verify_options *options = (const struct verify_options *)session->options;
+	const struct verify_options *options = (const struct verify_options *)run->options;
 	const struct flow_engine_class *const engines[2] = {
 		options->against ? options->against : flow_engine_find("libipt"),
-		session->options->engine ? session->options->engine : &flow_engine_native,
+		run->options->engine ? run->options->engine : &flow_engine_native,
 	};
 	struct flow_view_options view_options;
 	struct flow_timeline *timeline;
-	struct dump_verify verify;
+	struct analysis_verify verify;
 	int status;
 
 	if (!engines[0])
@@ -178,18 +178,18 @@ static int verify_run(struct dump_session *session)
 		return common_fail(PTL_MISUSE,
 				   "%s would be compared with itself: --engine and --against are two engines",
 				   engines[0]->name);
-	status = dump_session_timeline(session, &timeline);
+	status = dump_run_timeline(run, &timeline);
 	if (status < 0)
 		return status;
-	view_options = dump_session_view_options(session);
-	status = dump_verify_run(session->trace, timeline, &view_options, engines, &verify);
+	view_options = dump_run_view_options(run);
+	status = analysis_verify_run(run->trace, timeline, &view_options, engines, &verify);
 	common_progress_end();
-	if (!status && session->options->json)
-		print_json(session, &verify, engines);
+	if (!status && run->options->json)
+		print_json(run, &verify, engines);
 	else if (!status)
-		status = print_text(session, &verify, engines);
+		status = print_text(run, &verify, engines);
 	if (!status && !verify.segments && !verify.differs)
-		dump_session_note_no_flow(session);
+		dump_run_note_no_flow(run);
 	flow_timeline_free(timeline);
 	if (status < 0)
 		return status;

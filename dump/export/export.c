@@ -9,9 +9,9 @@
 #include "common/program/message.h"
 #include "common/text/text.h"
 
-int dump_export_binary(const struct dump_session *session)
+int dump_export_binary(const struct dump_run *run)
 {
-	if (!dump_output_is_terminal(session))
+	if (!dump_output_is_terminal(run))
 		return 0;
 	return common_fail(PTL_MISUSE, "the output is no text, and standard output is a terminal; -o FILE writes it to "
 				       "a file");

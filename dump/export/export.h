@@ -3,7 +3,7 @@
 #ifndef DUMP_EXPORT_EXPORT_H
 #define DUMP_EXPORT_EXPORT_H
 
-#include "dump/session/command.h"
+#include "dump/run/command.h"
 
 /* The shared options of an export of flow. */
 #define DUMP_EXPORT_TAKES                                                                                              \
@@ -11,7 +11,7 @@
 	 DUMP_TAKES_NAMES)
 
 /* Call before any work. Returns PTL_MISUSE if the output is binary and goes to a terminal. */
-int dump_export_binary(const struct dump_session *session);
+int dump_export_binary(const struct dump_run *run);
 
 /*
  * Description of selected data that the output lacks: data beyond a limit, in gaps, or without a place in the format.

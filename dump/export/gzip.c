@@ -9,9 +9,9 @@
 #define LEVEL 1
 #define PIECE ((size_t)1 << 20) /* maximum bytes per call: zlib counts with 32 bits */
 
-int dump_gzip_open(struct dump_gzip *gzip, struct dump_session *session)
+int dump_gzip_open(struct dump_gzip *gzip, struct dump_run *run)
 {
-	*gzip = (struct dump_gzip){.session = session};
+	*gzip = (struct dump_gzip){.run = run};
 	if (deflateInit2(&gzip->stream, LEVEL, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
 		return common_fail_memory("compression", (size_t)1 << (GZIP_WINDOW - 13));
 	gzip->open = true;
@@ -26,9 +26,9 @@ static int deflate_piece(struct dump_gzip *gzip, int flush)
 		gzip->stream.next_out = out;
 		gzip->stream.avail_out = sizeof(out);
 		deflate(&gzip->stream, flush);
-		fwrite(out, 1, sizeof(out) - gzip->stream.avail_out, gzip->session->out);
+		fwrite(out, 1, sizeof(out) - gzip->stream.avail_out, gzip->run->out);
 	} while (!gzip->stream.avail_out);
-	return dump_output_check(gzip->session);
+	return dump_output_check(gzip->run);
 }
 
 int dump_gzip_write(struct dump_gzip *gzip, const void *data, size_t size, bool last)

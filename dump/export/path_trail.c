@@ -6,7 +6,7 @@
 #include "common/error.h"
 #include "common/vector.h"
 
-int dump_path_trail_open(struct dump_path_trail *trail, const struct dump_path_tree *tree)
+int dump_path_trail_open(struct dump_path_trail *trail, const struct analysis_path_tree *tree)
 {
 	*trail = (struct dump_path_trail){.tree = tree};
 	trail->depths = calloc(tree->count + 1, sizeof(*trail->depths));

@@ -6,7 +6,7 @@
 #ifndef DUMP_EXPORT_PATH_TRAIL_H
 #define DUMP_EXPORT_PATH_TRAIL_H
 
-#include "dump/call/call_path.h"
+#include "analysis/call/call_path.h"
 
 struct dump_path_step {
 	uint32_t node;
@@ -14,14 +14,14 @@ struct dump_path_step {
 };
 
 struct dump_path_trail {
-	const struct dump_path_tree *tree;
+	const struct analysis_path_tree *tree;
 	uint32_t *depths;             /* depth by node, 0 for roots; owned */
 	struct dump_path_step *steps; /* indexed by depth; owned */
 	size_t count, capacity;
 };
 
 /* Computes the depths. Returns 0 or PTL_NO_MEMORY. Call dump_path_trail_close in any case. */
-int dump_path_trail_open(struct dump_path_trail *trail, const struct dump_path_tree *tree);
+int dump_path_trail_open(struct dump_path_trail *trail, const struct analysis_path_tree *tree);
 void dump_path_trail_close(struct dump_path_trail *trail);
 /*
  * Sets the trail to the path of node `at`, which must not be 0. *kept: number of leading steps that did not change.

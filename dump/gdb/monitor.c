@@ -19,7 +19,7 @@
 
 static void add_time(const struct dump_gdb_process *process, uint64_t time, struct ptl_bytes *text)
 {
-	const uint64_t start = ptl_trace_machine(process->session->trace)->start_time;
+	const uint64_t start = ptl_trace_machine(process->run->trace)->start_time;
 
 	if (time)
 		common_text_milliseconds(text, time, start);
@@ -142,7 +142,7 @@ static void monitor_move(struct dump_gdb_process *process, const struct dump_gdb
 
 static void monitor_goto(struct dump_gdb_process *process, const char *words, struct ptl_bytes *text)
 {
-	const struct ptl_machine *machine = ptl_trace_machine(process->session->trace);
+	const struct ptl_machine *machine = ptl_trace_machine(process->run->trace);
 	struct common_time_span span = {0};
 	struct ptl_bytes bound = {0};
 	struct dump_gdb_window window = {.instructions = process->window.instructions};

@@ -5,21 +5,21 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "analysis/event/event_filter.h"
+#include "analysis/event/event_names.h"
 #include "common/error.h"
 #include "common/text/text.h"
-#include "dump/event/event_filter.h"
 #include "dump/gdb/monitor.h"
 #include "dump/print/event.h"
-#include "dump/print/event_names.h"
 
 #define EVENTS_MAX 1000u /* events in one answer */
 
 struct event_search {
 	struct dump_gdb_process *process;
-	struct dump_names names;
-	struct dump_values values;
+	struct analysis_names names;
+	struct analysis_values values;
 	struct dump_event_printer printer;
-	struct dump_event_filter filter;
+	struct analysis_event_filter filter;
 	uint64_t tid;    /* 0: all threads */
 	uint64_t around; /* keeps only the lines nearest to this time; 0: all lines */
 	uint64_t last;   /* time of the last event */
@@ -44,7 +44,7 @@ static int search_take(void *context, struct ptl_trace *trace, const struct ptl_
 	const struct ptl_schema *schema = ptl_schema_of(trace, event);
 
 	if (event->pid != search->process->pid || (search->tid && event->tid != search->tid) || search->ended ||
-	    !dump_event_filter_wants(&search->filter, &search->values, event, schema))
+	    !analysis_event_filter_wants(&search->filter, &search->values, event, schema))
 		return 0;
 	search->count++;
 	search->last = event->time;
@@ -67,24 +67,24 @@ static int search_take(void *context, struct ptl_trace *trace, const struct ptl_
 /* Gives the events between two times to the search; last 0: to the end. name: NULL or a pattern of names. */
 static int search_run(struct event_search *search, uint64_t first, uint64_t last, const char *name)
 {
-	struct ptl_trace *trace = search->process->session->trace;
+	struct ptl_trace *trace = search->process->run->trace;
 	const struct ptl_event_filter times = {.size = sizeof(times), .first_time = first, .last_time = last};
 	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = search_take};
-	int status = dump_names_load(&search->names, trace);
+	int status = analysis_names_load(&search->names, trace);
 
-	search->values = (struct dump_values){.start_time = ptl_trace_machine(trace)->start_time,
-					      .names = &search->names};
+	search->values = (struct analysis_values){.start_time = ptl_trace_machine(trace)->start_time,
+						  .names = &search->names};
 	search->printer = (struct dump_event_printer){
-		.session = search->process->session, .timeline = search->process->timeline, .values = &search->values};
+		.run = search->process->run, .timeline = search->process->timeline, .values = &search->values};
 	if (status == 0 && name && *name)
-		status = dump_event_patterns_take(&search->filter.events, name);
+		status = analysis_event_patterns_take(&search->filter.events, name);
 	if (status == 0)
 		status = ptl_process(trace, &times, &callbacks, search);
 	if (status == 0)
 		status = dump_event_printer_status(&search->printer);
 	dump_event_printer_free(&search->printer);
-	dump_event_filter_free(&search->filter);
-	dump_names_free(&search->names);
+	analysis_event_filter_free(&search->filter);
+	analysis_names_free(&search->names);
 	return status;
 }
 

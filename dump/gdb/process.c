@@ -16,15 +16,15 @@ static int end_signal(const struct flow_timeline_process *process)
 }
 
 /* Returns the index of the process to show; FLOW_NONE: no process is wanted. */
-static uint32_t choose_process(const struct dump_session *session, const struct flow_timeline *timeline)
+static uint32_t choose_process(const struct dump_run *run, const struct flow_timeline *timeline)
 {
 	uint32_t chosen = FLOW_NONE;
 
 	for (size_t i = 0; i < flow_timeline_process_count(timeline); i++) {
 		const struct flow_timeline_process *process = flow_timeline_process(timeline, i);
 
-		if (!dump_filter_wants_thread(&(const struct dump_filter){.pids = session->options->filter.pids},
-					      process->pid, 0) ||
+		if (!analysis_filter_wants_thread(&(const struct analysis_filter){.pids = run->options->filter.pids},
+						  process->pid, 0) ||
 		    !process->pid || (process->implied && !process->thread_count))
 			continue;
 		if (end_signal(process))
@@ -116,7 +116,7 @@ int dump_gdb_process_move(struct dump_gdb_process *process, const struct dump_gd
 	if (wanted.first_time < process->program_time)
 		wanted.first_time = process->program_time;
 	process->options.code = &code;
-	status = dump_gdb_blocks_read(process->session->trace, process->timeline, &process->options, &wanted,
+	status = dump_gdb_blocks_read(process->run->trace, process->timeline, &process->options, &wanted,
 				      &process->model);
 	if (status < 0) {
 		flow_code_close(code);
@@ -131,11 +131,11 @@ int dump_gdb_process_move(struct dump_gdb_process *process, const struct dump_gd
 	return 0;
 }
 
-int dump_gdb_process_open(struct dump_gdb_process *process, struct dump_session *session,
-			  const struct flow_timeline *timeline, uint64_t instructions,
+int dump_gdb_process_open(struct dump_gdb_process *process, struct dump_run *run, const struct flow_timeline *timeline,
+			  uint64_t instructions,
 			  void (*monitor)(void *context, const char *command, struct ptl_bytes *text))
 {
-	const struct dump_filter *filter = &session->options->filter;
+	const struct analysis_filter *filter = &run->options->filter;
 	const struct flow_timeline_process *chosen;
 	const struct flow_program *program;
 	struct dump_gdb_window window = {
@@ -145,15 +145,15 @@ int dump_gdb_process_open(struct dump_gdb_process *process, struct dump_session 
 	};
 	int status;
 
-	process->session = session;
+	process->run = run;
 	process->timeline = timeline;
-	process->process = choose_process(session, timeline);
+	process->process = choose_process(run, timeline);
 	if (process->process == FLOW_NONE)
-		return common_fail(PTL_NOT_FOUND, "%s has no process", session->path);
+		return common_fail(PTL_NOT_FOUND, "%s has no process", run->path);
 	chosen = flow_timeline_process(timeline, process->process);
 	process->pid = chosen->pid;
 	process->signal = end_signal(chosen);
-	process->options = dump_session_view_options(session);
+	process->options = dump_run_view_options(run);
 	process->options.selection.pids = &process->pid;
 	process->options.selection.pid_count = 1;
 	program = flow_timeline_program_at(timeline, process->process,
@@ -166,7 +166,7 @@ int dump_gdb_process_open(struct dump_gdb_process *process, struct dump_session 
 	process->model.read_memory = process_read_memory;
 	process->model.monitor = monitor;
 	status = dump_gdb_process_move(process, &window);
-	return status == PTL_NOT_FOUND ? common_fail_in(status, "%s: process %u", session->path, process->pid) : status;
+	return status == PTL_NOT_FOUND ? common_fail_in(status, "%s: process %u", run->path, process->pid) : status;
 }
 
 void dump_gdb_process_close(struct dump_gdb_process *process)

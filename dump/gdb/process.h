@@ -5,12 +5,12 @@
 
 #include "dump/gdb/model.h"
 #include "dump/gdb/trace_blocks.h"
-#include "dump/session/session.h"
+#include "dump/run/run.h"
 #include "flow/code/code.h"
 
 struct dump_gdb_process {
 	struct dump_gdb_model model;
-	struct dump_session *session;
+	struct dump_run *run;
 	const struct flow_timeline *timeline;
 	struct flow_view_options options;
 	struct flow_code *code; /* NULL before the first blocks are read */
@@ -27,8 +27,8 @@ struct dump_gdb_process {
  * blocks of the window of the options. monitor: the function of the model. Returns PTL_NOT_FOUND, if the process has no blocks; PTL_UNSUPPORTED for 32-bit
  * code; errors of the reader. Close in any case.
  */
-int dump_gdb_process_open(struct dump_gdb_process *process, struct dump_session *session,
-			  const struct flow_timeline *timeline, uint64_t instructions,
+int dump_gdb_process_open(struct dump_gdb_process *process, struct dump_run *run, const struct flow_timeline *timeline,
+			  uint64_t instructions,
 			  void (*monitor)(void *context, const char *command, struct ptl_bytes *text));
 void dump_gdb_process_close(struct dump_gdb_process *process);
 

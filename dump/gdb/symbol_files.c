@@ -199,7 +199,7 @@ static const uint8_t *debug_blob(struct ptl_trace *trace, const struct ptl_image
  */
 static int write_debug(struct maker *maker, const struct ptl_image_event *image, const char **path)
 {
-	struct ptl_trace *trace = maker->process->session->trace;
+	struct ptl_trace *trace = maker->process->run->trace;
 	const uint8_t *blob = debug_blob(trace, image);
 	struct common_output_file output = {.fd = -1};
 	struct elf_file *elf = NULL;
@@ -364,19 +364,18 @@ static void set_program(struct dump_gdb_files *files, struct dump_gdb_process *p
 
 int dump_gdb_files_make(struct dump_gdb_files *files, struct dump_gdb_process *process)
 {
-	struct dump_session *session = process->session;
+	struct dump_run *run = process->run;
 	struct maker maker = {.files = files, .process = process};
 	uint64_t missing = 0;
 	int status = folder_make(files);
 
 	/* gdb itself demangles. */
 	if (status == 0)
-		status = flow_symbols_open(session->trace, process->timeline, false, &maker.symbols);
+		status = flow_symbols_open(run->trace, process->timeline, false, &maker.symbols);
 	if (status == 0)
 		status = add_images(&maker);
 	if (status == 0)
-		status = dump_perf_cache_write(&maker.cache, session->trace, process->timeline, files->folder,
-					       &missing);
+		status = dump_perf_cache_write(&maker.cache, run->trace, process->timeline, files->folder, &missing);
 	for (size_t i = 0; status == 0 && i < files->count; i++) {
 		folder_link(files, "/root", files->libraries[i].path, files->libraries[i].file);
 		folder_link_linker(files, &files->libraries[i]);

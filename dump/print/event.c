@@ -5,11 +5,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analysis/event/extended.h"
 #include "common/error.h"
 #include "common/text/guid.h"
 #include "common/text/text.h"
 #include "dump/print/event_time.h"
-#include "dump/print/extended.h"
 
 #define NAME_WIDTH_MIN 24
 #define NAME_WIDTH_MAX 48
@@ -37,7 +37,7 @@ int dump_event_printer_status(const struct dump_event_printer *printer)
 /* Returns the length of the longest event name in the trace, within limits. */
 static size_t find_name_width(struct dump_event_printer *printer)
 {
-	const struct ptl_trace *trace = printer->session->trace;
+	const struct ptl_trace *trace = printer->run->trace;
 	size_t widest = NAME_WIDTH_MIN;
 
 	for (size_t i = 0; i < ptl_schema_count(trace); i++) {
@@ -46,7 +46,7 @@ static size_t find_name_width(struct dump_event_printer *printer)
 			.provider = schema->provider, .id = schema->id, .opcode = schema->opcode, .task = schema->task};
 
 		printer->scratch.size = 0;
-		dump_text_full_name(&printer->scratch, printer->values->names, &descriptor, schema);
+		analysis_text_full_name(&printer->scratch, printer->values->names, &descriptor, schema);
 		if (printer->scratch.size > widest && printer->scratch.size <= NAME_WIDTH_MAX)
 			widest = printer->scratch.size;
 	}
@@ -78,7 +78,7 @@ static size_t find_process_width(struct dump_event_printer *printer)
 
 static void print_head(struct dump_event_printer *printer)
 {
-	const struct dump_session *session = printer->session;
+	const struct dump_run *run = printer->run;
 
 	if (printer->has_head)
 		return;
@@ -87,9 +87,9 @@ static void print_head(struct dump_event_printer *printer)
 	printer->process_width = find_process_width(printer);
 	if (printer->goes_on)
 		return;
-	fprintf(session->out, "%s%s  %-*s  %-*s %8s%s\n", dump_dim(session),
+	fprintf(run->out, "%s%s  %-*s  %-*s %8s%s\n", dump_dim(run),
 		printer->absolute ? "time UTC                     " : "       time ms", (int)printer->name_width,
-		"event", (int)printer->process_width, "process", "thread", dump_plain(session));
+		"event", (int)printer->process_width, "process", "thread", dump_plain(run));
 }
 
 /* Appends the process at the event's time: "gcc (4711)". */
@@ -115,7 +115,7 @@ static void add_time(const struct dump_event_printer *printer, const struct ptl_
 
 	if (!printer->absolute)
 		common_text_time(text, event->time, printer->values->start_time);
-	else if (dump_wall_time(ptl_trace_machine(printer->session->trace), event->time, &wall)) {
+	else if (dump_wall_time(ptl_trace_machine(printer->run->trace), event->time, &wall)) {
 		common_text_wall_time(text, wall);
 		text->size -= strlen(" UTC");
 	} else {
@@ -131,11 +131,11 @@ static void add_columns(struct dump_event_printer *printer, const struct ptl_eve
 
 	add_time(printer, event, text);
 	common_text_add(text, "  ");
-	common_text_add(text, dump_bold(printer->session));
+	common_text_add(text, dump_bold(printer->run));
 	start = text->size;
-	dump_text_full_name(text, printer->values->names, &event->descriptor, schema);
+	analysis_text_full_name(text, printer->values->names, &event->descriptor, schema);
 	common_text_pad(text, start, printer->name_width);
-	common_text_add(text, dump_plain(printer->session));
+	common_text_add(text, dump_plain(printer->run));
 	common_text_add(text, "  ");
 	add_process(printer, event, text);
 	common_text_add(text, " ");
@@ -177,12 +177,12 @@ static void add_named(struct ptl_bytes *text, const char *key, const char *name,
 
 static void add_keywords(struct dump_event_printer *printer, const struct ptl_descriptor *descriptor)
 {
-	const struct ptl_map *map = ptl_map_find(printer->session->trace, &descriptor->provider, PTL_MAP_KEYWORDS, "");
+	const struct ptl_map *map = ptl_map_find(printer->run->trace, &descriptor->provider, PTL_MAP_KEYWORDS, "");
 
 	if (!descriptor->keyword)
 		return;
 	printer->scratch.size = 0;
-	dump_text_flags(&printer->scratch, map, descriptor->keyword);
+	analysis_text_flags(&printer->scratch, map, descriptor->keyword);
 	common_text_add(&printer->line, " keywords=");
 	common_text_quoted(&printer->line, printer->scratch.data, printer->scratch.size);
 }
@@ -208,26 +208,26 @@ static void add_verbose(struct dump_event_printer *printer, const struct ptl_eve
 			const struct ptl_schema *schema)
 {
 	const struct ptl_descriptor *descriptor = &event->descriptor;
-	const struct dump_names *names = printer->values->names;
+	const struct analysis_names *names = printer->values->names;
 	struct ptl_bytes *text = &printer->line;
 
 	common_text_format(text, "  [id=%u version=%u", descriptor->id, descriptor->version);
-	add_named(text, "level", dump_names_level(names, descriptor), descriptor->level);
+	add_named(text, "level", analysis_names_level(names, descriptor), descriptor->level);
 	add_keywords(printer, descriptor);
 	if (descriptor->channel)
 		add_named(text, "channel",
-			  dump_names_of(names, &descriptor->provider, PTL_MAP_CHANNELS, descriptor->channel),
+			  analysis_names_of(names, &descriptor->provider, PTL_MAP_CHANNELS, descriptor->channel),
 			  descriptor->channel);
 	if (descriptor->task)
-		add_named(text, "task", dump_names_task(names, descriptor, schema), descriptor->task);
+		add_named(text, "task", analysis_names_task(names, descriptor, schema), descriptor->task);
 	if (descriptor->opcode)
-		add_named(text, "opcode", dump_names_opcode(names, descriptor, schema), descriptor->opcode);
+		add_named(text, "opcode", analysis_names_opcode(names, descriptor, schema), descriptor->opcode);
 	if (schema && schema->tags)
 		common_text_format(text, " tags=0x%" PRIx32, schema->tags);
 	if (schema)
 		add_field_tags(schema, text);
 	for (size_t i = 0; i < event->extended_count; i++)
-		dump_text_extended(text, &event->extended[i]);
+		analysis_text_extended(text, &event->extended[i]);
 	common_text_add(text, "]");
 }
 
@@ -246,13 +246,13 @@ static void add_message_and_fields(struct dump_event_printer *printer, const str
 	}
 	if (printer->fields.size || event->flags)
 		common_text_add(text, " ");
-	common_text_add(text, has_message ? dump_dim(printer->session) : "");
+	common_text_add(text, has_message ? dump_dim(printer->run) : "");
 	if (printer->fields.size)
 		common_write_bytes(text, printer->fields.data, printer->fields.size);
 	add_extras(event, text);
 	if (printer->verbose)
 		add_verbose(printer, event, schema);
-	common_text_add(text, has_message ? dump_plain(printer->session) : "");
+	common_text_add(text, has_message ? dump_plain(printer->run) : "");
 }
 
 int dump_event_text(struct dump_event_printer *printer, const struct ptl_event *event, const struct ptl_schema *schema)
@@ -263,8 +263,8 @@ int dump_event_text(struct dump_event_printer *printer, const struct ptl_event *
 	add_message_and_fields(printer, event, schema);
 	common_text_add(&printer->line, "\n");
 	if (printer->stacks)
-		dump_text_stacks(&printer->line, printer->stacks, event);
-	common_text_write(&printer->line, printer->session->out);
+		analysis_text_stacks(&printer->line, printer->stacks, event);
+	common_text_write(&printer->line, printer->run->out);
 	return dump_event_printer_status(printer);
 }
 
@@ -274,9 +274,9 @@ int dump_event_brief(struct dump_event_printer *printer, const struct ptl_event 
 	struct ptl_bytes *line = &printer->line;
 
 	line->size = 0;
-	common_text_add(line, dump_bold(printer->session));
-	dump_text_full_name(line, printer->values->names, &event->descriptor, schema);
-	common_text_add(line, dump_plain(printer->session));
+	common_text_add(line, dump_bold(printer->run));
+	analysis_text_full_name(line, printer->values->names, &event->descriptor, schema);
+	common_text_add(line, dump_plain(printer->run));
 	add_message_and_fields(printer, event, schema);
 	common_text_add(line, "\n");
 	common_write_bytes(text, line->data, line->size);
@@ -302,8 +302,8 @@ static void json_name(struct common_json *json, const char *key, const char *nam
 
 static void json_keywords(struct dump_event_printer *printer, const struct ptl_descriptor *descriptor)
 {
-	struct common_json *json = &printer->session->json_out;
-	const struct ptl_map *map = ptl_map_find(printer->session->trace, &descriptor->provider, PTL_MAP_KEYWORDS, "");
+	struct common_json *json = &printer->run->json_out;
+	const struct ptl_map *map = ptl_map_find(printer->run->trace, &descriptor->provider, PTL_MAP_KEYWORDS, "");
 
 	common_json_hex(json, "keyword", descriptor->keyword);
 	if (!map || !descriptor->keyword)
@@ -342,22 +342,22 @@ static void json_field_tags(struct common_json *json, const struct ptl_schema *s
 static void json_descriptor(struct dump_event_printer *printer, const struct ptl_descriptor *descriptor,
 			    const struct ptl_schema *schema)
 {
-	struct common_json *json = &printer->session->json_out;
-	const struct dump_names *names = printer->values->names;
+	struct common_json *json = &printer->run->json_out;
+	const struct analysis_names *names = printer->values->names;
 	const struct ptl_guid *provider = &descriptor->provider;
 
 	json_guid(json, "provider_guid", provider);
-	json_name(json, "provider", schema ? schema->provider_name : dump_names_provider(names, provider));
+	json_name(json, "provider", schema ? schema->provider_name : analysis_names_provider(names, provider));
 	if (schema)
 		common_json_string(json, "event", schema->event_name);
-	json_name(json, "task_name", dump_names_task(names, descriptor, schema));
-	json_name(json, "opcode_name", dump_names_opcode(names, descriptor, schema));
+	json_name(json, "task_name", analysis_names_task(names, descriptor, schema));
+	json_name(json, "opcode_name", analysis_names_opcode(names, descriptor, schema));
 	common_json_u64(json, "id", descriptor->id);
 	common_json_u64(json, "version", descriptor->version);
 	common_json_u64(json, "channel", descriptor->channel);
-	json_name(json, "channel_name", dump_names_of(names, provider, PTL_MAP_CHANNELS, descriptor->channel));
+	json_name(json, "channel_name", analysis_names_of(names, provider, PTL_MAP_CHANNELS, descriptor->channel));
 	common_json_u64(json, "level", descriptor->level);
-	json_name(json, "level_name", dump_names_level(names, descriptor));
+	json_name(json, "level_name", analysis_names_level(names, descriptor));
 	common_json_u64(json, "opcode", descriptor->opcode);
 	common_json_u64(json, "task", descriptor->task);
 	json_keywords(printer, descriptor);
@@ -369,7 +369,7 @@ static void json_descriptor(struct dump_event_printer *printer, const struct ptl
 
 static void json_owner(struct dump_event_printer *printer, const struct ptl_event *event)
 {
-	struct common_json *json = &printer->session->json_out;
+	struct common_json *json = &printer->run->json_out;
 	uint32_t process;
 
 	if (event->cpu != PTL_NO_CPU)
@@ -387,13 +387,13 @@ static void json_owner(struct dump_event_printer *printer, const struct ptl_even
 
 static void json_extended(struct dump_event_printer *printer, const struct ptl_event *event)
 {
-	struct common_json *json = &printer->session->json_out;
+	struct common_json *json = &printer->run->json_out;
 
 	if (!event->extended_count)
 		return;
 	common_json_array(json, "extended");
 	for (size_t i = 0; i < event->extended_count; i++)
-		dump_json_extended(json, &printer->scratch, &event->extended[i]);
+		analysis_json_extended(json, &printer->scratch, &event->extended[i]);
 	common_json_array_end(json);
 }
 
@@ -410,7 +410,7 @@ static void json_message(struct dump_event_printer *printer, const struct ptl_ev
 	printer->values->raw = true;
 	dump_text_message(&printer->scratch, printer->values, schema->message, &printer->fields, &printer->places);
 	printer->values->raw = false;
-	common_json_string_n(&printer->session->json_out, "message", (const char *)printer->scratch.data,
+	common_json_string_n(&printer->run->json_out, "message", (const char *)printer->scratch.data,
 			     printer->scratch.size);
 }
 
@@ -418,21 +418,21 @@ static void json_wall_time(struct dump_event_printer *printer, const struct ptl_
 {
 	int64_t wall;
 
-	if (!printer->absolute || !dump_wall_time(ptl_trace_machine(printer->session->trace), event->time, &wall))
+	if (!printer->absolute || !dump_wall_time(ptl_trace_machine(printer->run->trace), event->time, &wall))
 		return;
 	printer->scratch.size = 0;
 	dump_text_system_time(&printer->scratch, wall);
-	common_json_string(&printer->session->json_out, "system_time", common_text_string(&printer->scratch));
+	common_json_string(&printer->run->json_out, "system_time", common_text_string(&printer->scratch));
 }
 
 int dump_event_json(struct dump_event_printer *printer, const struct ptl_event *event, const struct ptl_schema *schema)
 {
-	struct common_json *json = &printer->session->json_out;
+	struct common_json *json = &printer->run->json_out;
 
 	common_json_object(json, NULL);
 	if (printer->in_flow)
 		common_json_string(json, "type", "event");
-	dump_json_time(printer->session, "time", event->time);
+	dump_json_time(printer->run, "time", event->time);
 	json_wall_time(printer, event);
 	json_descriptor(printer, &event->descriptor, schema);
 	json_owner(printer, event);
@@ -444,7 +444,7 @@ int dump_event_json(struct dump_event_printer *printer, const struct ptl_event *
 		common_json_bool(json, "injected", true);
 	json_extended(printer, event);
 	if (printer->stacks)
-		dump_json_stacks(json, &printer->scratch, printer->stacks, event);
+		analysis_json_stacks(json, &printer->scratch, printer->stacks, event);
 	json_message(printer, event, schema);
 	dump_json_payload(json, printer->values, schema, event->payload, event->payload_size);
 	common_json_object_end(json);

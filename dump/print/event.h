@@ -5,22 +5,22 @@
 
 #include <stdbool.h>
 
+#include "analysis/event/stack.h"
 #include "dump/print/payload.h"
-#include "dump/print/stack.h"
-#include "dump/session/session.h"
+#include "dump/run/run.h"
 
-/* Set session, timeline and values, zero the other members. Free with dump_event_printer_free. */
+/* Set run, timeline and values, zero the other members. Free with dump_event_printer_free. */
 struct dump_event_printer {
-	struct dump_session *session;
+	struct dump_run *run;
 	const struct flow_timeline *timeline;
-	struct dump_values *values;
-	bool in_flow;                     /* JSON objects get a "type", as lines of flow have */
-	bool absolute;                    /* times of day in UTC */
-	bool verbose;                     /* also id, version, level, keywords, channel, tags and extended items */
-	const struct dump_stacks *stacks; /* NULL: stacks are not shown */
-	size_t name_width, process_width; /* column widths, set at the first event */
-	bool has_head;                    /* the column titles have been printed */
-	bool goes_on;                     /* no titles needed: output follows the output of another trace */
+	struct analysis_values *values;
+	bool in_flow;                         /* JSON objects get a "type", as lines of flow have */
+	bool absolute;                        /* times of day in UTC */
+	bool verbose;                         /* also id, version, level, keywords, channel, tags and extended items */
+	const struct analysis_stacks *stacks; /* NULL: stacks are not shown */
+	size_t name_width, process_width;     /* column widths, set at the first event */
+	bool has_head;                        /* the column titles have been printed */
+	bool goes_on;                         /* no titles needed: output follows the output of another trace */
 	struct ptl_bytes line, fields, scratch;
 	struct dump_places places;
 };
@@ -31,7 +31,7 @@ int dump_event_printer_status(const struct dump_event_printer *printer);
 
 /*
  * Prints "12.345678  Provider/Task/Opcode  process (pid)  thread  message  Name=value ...", with column titles before
- * the first event. Returns 0 or PTL_NO_MEMORY. Output errors are found by the session.
+ * the first event. Returns 0 or PTL_NO_MEMORY. Output errors are found by the run.
  */
 int dump_event_text(struct dump_event_printer *printer, const struct ptl_event *event, const struct ptl_schema *schema);
 /* Prints one JSON object and a newline; docs/json.md documents the members. Returns 0 or PTL_NO_MEMORY. */

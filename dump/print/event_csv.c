@@ -21,7 +21,7 @@ struct row {
 
 static void add_time(const struct row *row, struct ptl_bytes *text)
 {
-	const struct ptl_machine *machine = ptl_trace_machine(row->printer->session->trace);
+	const struct ptl_machine *machine = ptl_trace_machine(row->printer->run->trace);
 	int64_t wall;
 
 	if (!row->printer->absolute)
@@ -35,7 +35,7 @@ static void add_provider(const struct row *row, struct ptl_bytes *text)
 	const char *name = row->schema ? row->schema->provider_name : NULL;
 
 	if (!name)
-		name = dump_names_provider(row->printer->values->names, &row->event->descriptor.provider);
+		name = analysis_names_provider(row->printer->values->names, &row->event->descriptor.provider);
 	common_text_add(text, name ? name : "");
 }
 
@@ -54,7 +54,7 @@ static void add_provider_guid(const struct row *row, struct ptl_bytes *text)
 
 static void add_event_name(const struct row *row, struct ptl_bytes *text)
 {
-	dump_text_event_name(text, row->printer->values->names, &row->event->descriptor, row->schema);
+	analysis_text_event_name(text, row->printer->values->names, &row->event->descriptor, row->schema);
 }
 
 static void add_id(const struct row *row, struct ptl_bytes *text)
@@ -185,7 +185,7 @@ static const struct column {
 static void print_head(struct dump_event_printer *printer)
 {
 	for (size_t i = 0; i < COLUMNS && !printer->has_head && !printer->goes_on; i++)
-		fprintf(printer->session->out, "%s%s", columns[i].name, i + 1 < COLUMNS ? "," : "\r\n");
+		fprintf(printer->run->out, "%s%s", columns[i].name, i + 1 < COLUMNS ? "," : "\r\n");
 	printer->has_head = true;
 }
 
@@ -205,6 +205,6 @@ int dump_event_csv(struct dump_event_printer *printer, const struct ptl_event *e
 		dump_text_csv(&printer->line, printer->scratch.data, printer->scratch.size);
 	}
 	common_text_add(&printer->line, "\r\n");
-	common_text_write(&printer->line, printer->session->out);
+	common_text_write(&printer->line, printer->run->out);
 	return dump_event_printer_status(printer);
 }

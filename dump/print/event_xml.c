@@ -48,7 +48,7 @@ static const char *provider_name(const struct element *element)
 {
 	return element->schema
 		       ? element->schema->provider_name
-		       : dump_names_provider(element->printer->values->names, &element->event->descriptor.provider);
+		       : analysis_names_provider(element->printer->values->names, &element->event->descriptor.provider);
 }
 
 static void add_provider(struct element *element)
@@ -71,7 +71,7 @@ static void add_time(struct element *element)
 	int64_t wall;
 
 	common_text_add(element->line, "\t\t<TimeCreated SystemTime=\"");
-	if (dump_wall_time(ptl_trace_machine(element->printer->session->trace), element->event->time, &wall))
+	if (dump_wall_time(ptl_trace_machine(element->printer->run->trace), element->event->time, &wall))
 		dump_text_system_time(element->line, wall);
 	common_text_add(element->line, "\"/>\n");
 }
@@ -111,8 +111,8 @@ static void add_execution(struct element *element)
 static void add_system(struct element *element)
 {
 	const struct ptl_descriptor *descriptor = &element->event->descriptor;
-	const char *channel = dump_names_of(element->printer->values->names, &descriptor->provider, PTL_MAP_CHANNELS,
-					    descriptor->channel);
+	const char *channel = analysis_names_of(element->printer->values->names, &descriptor->provider,
+						PTL_MAP_CHANNELS, descriptor->channel);
 
 	common_text_add(element->line, "\t<System>\n");
 	add_provider(element);
@@ -127,7 +127,7 @@ static void add_system(struct element *element)
 	common_text_add(element->line, "\t\t<Channel>");
 	add_xml(element->line, channel ? channel : "");
 	common_text_add(element->line, "</Channel>\n\t\t<Computer>");
-	add_xml(element->line, ptl_trace_machine(element->printer->session->trace)->hostname);
+	add_xml(element->line, ptl_trace_machine(element->printer->run->trace)->hostname);
 	common_text_add(element->line, "</Computer>\n\t</System>\n");
 }
 
@@ -136,14 +136,14 @@ static void add_system(struct element *element)
 /* Writes a value as a number, not as its name: the message has the names. */
 static void add_value(struct element *element, const struct ptl_value *value)
 {
-	struct dump_values *values = element->printer->values;
+	struct analysis_values *values = element->printer->values;
 	struct ptl_bytes *scratch = &element->printer->scratch;
 	int64_t wall = value->i;
 
 	scratch->size = 0;
 	switch (value->field->type) {
 	case PTL_TYPE_TIME:
-		if (dump_wall_time(ptl_trace_machine(element->printer->session->trace), value->u, &wall))
+		if (dump_wall_time(ptl_trace_machine(element->printer->run->trace), value->u, &wall))
 			dump_text_system_time(scratch, wall);
 		break;
 	case PTL_TYPE_WALL_TIME:
@@ -157,7 +157,7 @@ static void add_value(struct element *element, const struct ptl_value *value)
 			common_text_add(scratch, value->u ? "true" : "false");
 		break;
 	default:
-		dump_text_plain_value(scratch, values, value);
+		analysis_text_plain_value(scratch, values, value);
 	}
 	if (value->field->type == PTL_TYPE_GUID && value->field->format != PTL_FORMAT_IP)
 		common_text_add(element->line, "{");
@@ -207,7 +207,7 @@ static void add_characters(struct element *element, const struct ptl_value *valu
 	struct ptl_bytes *scratch = &element->printer->scratch;
 
 	scratch->size = 0;
-	dump_text_array_string(scratch, value->field, element->characters.data, element->characters.size);
+	analysis_text_array_string(scratch, value->field, element->characters.data, element->characters.size);
 	begin_data(element, value->field);
 	dump_text_xml(element->line, scratch->data, scratch->size);
 	common_text_add(element->line, "</Data>\n");
@@ -230,7 +230,7 @@ static int xml_visit(void *context, enum ptl_step step, const struct ptl_value *
 		common_text_add(element->line, "</Data>\n");
 		break;
 	case PTL_STEP_ARRAY:
-		element->is_characters = dump_is_text_array(value->field);
+		element->is_characters = analysis_is_text_array(value->field);
 		break;
 	case PTL_STEP_ARRAY_END:
 		if (element->is_characters)
@@ -315,8 +315,8 @@ static void add_message(struct element *element)
 static void add_keywords(struct element *element)
 {
 	const struct ptl_descriptor *descriptor = &element->event->descriptor;
-	const struct ptl_map *map = ptl_map_find(element->printer->session->trace, &descriptor->provider,
-						 PTL_MAP_KEYWORDS, "");
+	const struct ptl_map *map = ptl_map_find(element->printer->run->trace, &descriptor->provider, PTL_MAP_KEYWORDS,
+						 "");
 
 	if (!map || !descriptor->keyword)
 		return;
@@ -337,15 +337,15 @@ static void add_keywords(struct element *element)
 static void add_rendering(struct element *element)
 {
 	const struct ptl_descriptor *descriptor = &element->event->descriptor;
-	const struct dump_names *names = element->printer->values->names;
+	const struct analysis_names *names = element->printer->values->names;
 
 	common_text_add(element->line, "\t<RenderingInfo Culture=\"en-US\">\n");
 	add_message(element);
-	add_rendered(element, "Level", dump_names_level(names, descriptor));
-	add_rendered(element, "Task", dump_names_task(names, descriptor, element->schema));
-	add_rendered(element, "Opcode", dump_names_opcode(names, descriptor, element->schema));
+	add_rendered(element, "Level", analysis_names_level(names, descriptor));
+	add_rendered(element, "Task", analysis_names_task(names, descriptor, element->schema));
+	add_rendered(element, "Opcode", analysis_names_opcode(names, descriptor, element->schema));
 	add_rendered(element, "Channel",
-		     dump_names_of(names, &descriptor->provider, PTL_MAP_CHANNELS, descriptor->channel));
+		     analysis_names_of(names, &descriptor->provider, PTL_MAP_CHANNELS, descriptor->channel));
 	add_rendered(element, "Provider", provider_name(element));
 	add_keywords(element);
 	if (element->schema && *element->schema->event_name) {
@@ -361,8 +361,7 @@ static void add_rendering(struct element *element)
 static void print_head(struct dump_event_printer *printer)
 {
 	if (!printer->has_head)
-		fputs("<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n<Events>\n",
-		      printer->session->out);
+		fputs("<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n<Events>\n", printer->run->out);
 	printer->has_head = true;
 }
 
@@ -377,7 +376,7 @@ int dump_event_xml(struct dump_event_printer *printer, const struct ptl_event *e
 	add_data(&element);
 	add_rendering(&element);
 	common_text_add(&printer->line, "</Event>\n");
-	common_text_write(&printer->line, printer->session->out);
+	common_text_write(&printer->line, printer->run->out);
 	printer->line.failed |= element.path.failed || element.characters.failed;
 	common_bytes_free(&element.path);
 	common_bytes_free(&element.characters);
@@ -387,5 +386,5 @@ int dump_event_xml(struct dump_event_printer *printer, const struct ptl_event *e
 void dump_event_xml_end(struct dump_event_printer *printer)
 {
 	print_head(printer);
-	fputs("</Events>\n", printer->session->out);
+	fputs("</Events>\n", printer->run->out);
 }

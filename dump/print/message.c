@@ -15,7 +15,7 @@
 
 struct message {
 	struct ptl_bytes *out;
-	struct dump_values *values;
+	struct analysis_values *values;
 	const struct ptl_bytes *text;
 	const struct dump_places *places;
 };
@@ -69,7 +69,7 @@ static void add_place_value(struct message *message, const struct dump_place *pl
 	if (strchr("xXdD", form) && form && is_number(&place->value))
 		add_number(message, &place->value, form, digits);
 	else if (place->value.field && place->value.field->type != PTL_TYPE_STRUCT)
-		dump_text_value(message->out, message->values, &place->value, false);
+		analysis_text_value(message->out, message->values, &place->value, false);
 	else if (place->to > place->from)
 		common_write_bytes(message->out, message->text->data + place->from, place->to - place->from);
 }
@@ -103,7 +103,7 @@ static void add_words(struct message *message, const char *words, size_t size)
 		common_text_safe_n(message->out, words, size);
 }
 
-void dump_text_message(struct ptl_bytes *out, struct dump_values *values, const char *words,
+void dump_text_message(struct ptl_bytes *out, struct analysis_values *values, const char *words,
 		       const struct ptl_bytes *text, const struct dump_places *places)
 {
 	struct message message = {out, values, text, places};

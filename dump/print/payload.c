@@ -23,7 +23,7 @@ struct nested {
 
 /* A walk over a payload. Output goes to either `text` or `json`. */
 struct walk {
-	struct dump_values *values;
+	struct analysis_values *values;
 	struct ptl_bytes *text;
 	struct common_json *json;
 	struct dump_places *places;
@@ -120,7 +120,7 @@ static const char *json_key(struct walk *walk, const struct ptl_value *value)
 
 	if (is_element(walk))
 		return NULL;
-	before = dump_names_before(walk->values->names, walk->values->schema, field);
+	before = analysis_names_before(walk->values->names, walk->values->schema, field);
 	if (!before)
 		return field->name;
 	walk->key.size = 0;
@@ -168,7 +168,7 @@ static void keep_raw_value(struct walk *walk, const struct ptl_value *value)
 	walk->bytes.size = 0;
 	if (is_odd_bool(value))
 		keep_raw(walk, value, value->bytes, value->size);
-	else if (dump_value_string(&walk->bytes, value) && !is_utf8(&walk->bytes))
+	else if (analysis_value_string(&walk->bytes, value) && !is_utf8(&walk->bytes))
 		keep_raw(walk, value, walk->bytes.data, walk->bytes.size);
 }
 
@@ -177,11 +177,11 @@ static void show_value(struct walk *walk, const struct ptl_value *value)
 	if (walk->is_characters) {
 		common_write_bytes(&walk->bytes, value->bytes, value->size);
 	} else if (walk->json) {
-		dump_json_value(walk->json, json_key(walk, value), walk->values, value);
+		analysis_json_value(walk->json, json_key(walk, value), walk->values, value);
 		keep_raw_value(walk, value);
 	} else {
 		text_before(walk, value);
-		dump_text_value(walk->text, walk->values, value, true);
+		analysis_text_value(walk->text, walk->values, value, true);
 		end_place(walk);
 	}
 }
@@ -190,7 +190,7 @@ static void show_characters(struct walk *walk, const struct ptl_value *value)
 {
 	struct ptl_bytes string = {0};
 
-	dump_text_array_string(&string, value->field, walk->bytes.data, walk->bytes.size);
+	analysis_text_array_string(&string, value->field, walk->bytes.data, walk->bytes.size);
 	if (walk->json) {
 		common_json_string_n(walk->json, json_key(walk, value), (const char *)string.data, string.size);
 		if (!is_utf8(&string))
@@ -259,7 +259,7 @@ static int payload_visit(void *context, enum ptl_step step, const struct ptl_val
 		show_value(walk, value);
 		break;
 	case PTL_STEP_ARRAY:
-		walk->is_characters = dump_is_text_array(value->field);
+		walk->is_characters = analysis_is_text_array(value->field);
 		walk->bytes.size = 0;
 		if (!walk->is_characters)
 			begin_value(walk, value, true);
@@ -299,7 +299,7 @@ static size_t walk_payload(struct walk *walk, const struct ptl_schema *schema, c
 
 /* ---- whole payloads -------------------------------------------------------------------------------- */
 
-void dump_text_payload(struct ptl_bytes *text, struct dump_values *values, const struct ptl_schema *schema,
+void dump_text_payload(struct ptl_bytes *text, struct analysis_values *values, const struct ptl_schema *schema,
 		       const uint8_t *payload, size_t size, struct dump_places *places)
 {
 	struct walk walk = {.values = values, .text = text, .places = places};
@@ -328,7 +328,7 @@ static void json_raw(struct common_json *json, const struct ptl_bytes *raw)
 	common_json_object_end(json);
 }
 
-void dump_json_payload(struct common_json *json, struct dump_values *values, const struct ptl_schema *schema,
+void dump_json_payload(struct common_json *json, struct analysis_values *values, const struct ptl_schema *schema,
 		       const uint8_t *payload, size_t size)
 {
 	struct ptl_bytes raw = {0}, hex = {0};

@@ -5,9 +5,9 @@
 
 #include <ptl/event.h>
 
+#include "analysis/event/value.h"
 #include "common/bytes.h"
 #include "common/text/json.h"
-#include "dump/print/value.h"
 
 /* A top-level field of a payload. */
 struct dump_place {
@@ -32,17 +32,17 @@ void dump_places_free(struct dump_places *places);
  * last field, or all bytes without a schema (NULL) or with fields that do not fit, are appended as " payload=0102ff".
  * Sets values->schema. places may be NULL. Sets text->failed without memory.
  */
-void dump_text_payload(struct ptl_bytes *text, struct dump_values *values, const struct ptl_schema *schema,
+void dump_text_payload(struct ptl_bytes *text, struct analysis_values *values, const struct ptl_schema *schema,
 		       const uint8_t *payload, size_t size, struct dump_places *places);
 
 /*
  * Adds the member "fields": an object with a member for each field. Structures are objects, arrays are arrays; the
- * second field of the same name is "name#2". For values see dump_json_value.
+ * second field of the same name is "name#2". For values see analysis_json_value.
  * Adds "raw" if strings are not UTF-8 or booleans are neither 0 nor 1: an object with the bytes of each such value in
  * hexadecimal, by its path ("Outer.Inner[2]").
  * Adds "payload", hexadecimal text, for bytes without a field.
  */
-void dump_json_payload(struct common_json *json, struct dump_values *values, const struct ptl_schema *schema,
+void dump_json_payload(struct common_json *json, struct analysis_values *values, const struct ptl_schema *schema,
 		       const uint8_t *payload, size_t size);
 
 /*
@@ -51,7 +51,7 @@ void dump_json_payload(struct common_json *json, struct dump_values *values, con
  * braces. Other text, and placeholders without a value, are copied. With values->raw, the message is not made safe for
  * a terminal. text and out must differ.
  */
-void dump_text_message(struct ptl_bytes *out, struct dump_values *values, const char *message,
+void dump_text_message(struct ptl_bytes *out, struct analysis_values *values, const char *message,
 		       const struct ptl_bytes *text, const struct dump_places *places);
 
 #endif

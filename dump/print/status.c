@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Words for exit statuses, memory protections and losses. */
+/* Words for exit statuses and memory protections. */
 #include "dump/print/status.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-
-#include <ptl/trace.h>
 
 #include "common/text/text.h"
 
@@ -48,22 +46,4 @@ const char *dump_protection(uint32_t protection, char room[4])
 	room[2] = protection & PROT_EXEC ? 'x' : '-';
 	room[3] = 0;
 	return room;
-}
-
-const char *dump_loss_name(uint32_t kind)
-{
-	static const char *const names[] = {
-		[PTL_LOSS_BUFFERS] = "buffers",
-		[PTL_LOSS_BYTES] = "PT bytes",
-		[PTL_LOSS_EVENTS] = "events",
-		[PTL_LOSS_THREAD] = "thread not traced",
-		[PTL_LOSS_PROCESS] = "process not followed",
-		[PTL_LOSS_CODE] = "code",
-		[PTL_LOSS_SYMBOLS] = "symbols",
-		[PTL_LOSS_END] = "recording ended early",
-		[PTL_LOSS_CUT] = "cut away",
-		[PTL_LOSS_LEFT_OUT] = "left out",
-	};
-
-	return kind < sizeof(names) / sizeof(names[0]) && names[kind] ? names[kind] : "unknown";
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Words for exit statuses, memory protections and losses. */
+/* Words for exit statuses and memory protections. */
 #ifndef DUMP_PRINT_STATUS_H
 #define DUMP_PRINT_STATUS_H
 
@@ -15,8 +15,5 @@ const char *dump_signal_name(int32_t status, char room[16]);
 
 /* Returns "r-x". protection: PROT_ bits of mmap(2). */
 const char *dump_protection(uint32_t protection, char room[4]);
-
-/* Returns "events", "thread not traced", ...; never NULL. kind: enum ptl_loss_kind. */
-const char *dump_loss_name(uint32_t kind);
 
 #endif

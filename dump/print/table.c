@@ -49,15 +49,15 @@ void dump_cell_time(struct dump_table *table, uint64_t time, uint64_t start, con
 	dump_cell_text(table, DUMP_STYLE_PLAIN);
 }
 
-static const char *start_of(const struct dump_session *session, enum dump_style style)
+static const char *start_of(const struct dump_run *run, enum dump_style style)
 {
 	switch (style) {
 	case DUMP_STYLE_BOLD:
-		return dump_bold(session);
+		return dump_bold(run);
 	case DUMP_STYLE_DIM:
-		return dump_dim(session);
+		return dump_dim(run);
 	case DUMP_STYLE_RED:
-		return dump_red(session);
+		return dump_red(run);
 	default:
 		return "";
 	}
@@ -65,7 +65,7 @@ static const char *start_of(const struct dump_session *session, enum dump_style 
 
 struct layout {
 	const struct dump_table *table;
-	const struct dump_session *session;
+	const struct dump_run *run;
 	size_t widths[DUMP_COLUMNS_MAX];
 	struct ptl_bytes row;
 };
@@ -78,7 +78,7 @@ static void end_row(struct layout *layout)
 	while (row->size && row->data[row->size - 1] == ' ')
 		row->size--;
 	common_text_add(row, "\n");
-	common_text_write(row, layout->session->out);
+	common_text_write(row, layout->run->out);
 	row->size = 0;
 }
 
@@ -91,9 +91,9 @@ static void print_cell(struct layout *layout, size_t column, enum dump_style sty
 
 	common_text_pad(row, row->size, right ? blanks : 0);
 	if (*words) {
-		common_text_add(row, start_of(layout->session, style));
+		common_text_add(row, start_of(layout->run, style));
 		common_text_add(row, words);
-		common_text_add(row, style == DUMP_STYLE_PLAIN ? "" : dump_plain(layout->session));
+		common_text_add(row, style == DUMP_STYLE_PLAIN ? "" : dump_plain(layout->run));
 	}
 	common_text_pad(row, row->size, right ? 0 : blanks);
 	if (column + 1 == layout->table->column_count)
@@ -132,9 +132,9 @@ static void show_cell(struct layout *layout, size_t column, const char *cell)
 	print_cell(layout, column, (enum dump_style) * cell, cell + 1);
 }
 
-int dump_table_print(struct dump_table *table, const struct dump_session *session)
+int dump_table_print(struct dump_table *table, const struct dump_run *run)
 {
-	struct layout layout = {.table = table, .session = session};
+	struct layout layout = {.table = table, .run = run};
 	bool failed = table->cells.failed || table->text.failed;
 
 	if (!failed && table->cell_count) {

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "common/bytes.h"
-#include "dump/session/command.h"
+#include "dump/run/command.h"
 
 struct dump_column {
 	const char *title;
@@ -38,8 +38,8 @@ void dump_cell_text(struct dump_table *table, enum dump_style style);
 void dump_cell_time(struct dump_table *table, uint64_t time, uint64_t start, const char *unknown);
 
 /*
- * Prints titles (only if rows exist) and rows to the session's output, and frees the table. Returns 0 or PTL_NO_MEMORY.
+ * Prints titles (only if rows exist) and rows to the run's output, and frees the table. Returns 0 or PTL_NO_MEMORY.
  */
-int dump_table_print(struct dump_table *table, const struct dump_session *session);
+int dump_table_print(struct dump_table *table, const struct dump_run *run);
 
 #endif

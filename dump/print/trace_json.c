@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "common/text/text.h"
-#include "dump/print/status.h"
-#include "dump/session/session.h"
+#include "dump/run/run.h"
+#include "format/metadata/metadata.h"
 
 void dump_json_id(struct common_json *json, const char *key, uint32_t id)
 {
@@ -38,29 +38,29 @@ static bool is_wanted_text(const struct dump_json_room *room, const char *text)
 	return !room || room->has(room->context, strlen(text));
 }
 
-uint64_t dump_json_losses(struct dump_session *session, const struct dump_json_room *room)
+uint64_t dump_json_losses(struct dump_run *run, const struct dump_json_room *room)
 {
-	struct common_json *json = &session->json_out;
-	const size_t count = ptl_loss_count(session->trace);
+	struct common_json *json = &run->json_out;
+	const size_t count = ptl_loss_count(run->trace);
 	uint64_t left_out = 0;
 
 	common_json_array(json, "losses");
 	for (size_t i = 0; i < count; i++) {
-		const struct ptl_loss *loss = ptl_loss_at(session->trace, i);
+		const struct ptl_loss *loss = ptl_loss_at(run->trace, i);
 
 		if (!is_wanted_text(room, loss->cause)) {
 			left_out++;
 			continue;
 		}
 		common_json_object(json, NULL);
-		common_json_string(json, "kind", dump_loss_name(loss->kind));
+		common_json_string(json, "kind", format_loss_name(loss->kind));
 		dump_json_id(json, "stream", loss->stream);
 		dump_json_id(json, "pid", loss->pid);
 		dump_json_id(json, "tid", loss->tid);
 		common_json_u64(json, "count", loss->count);
 		common_json_u64(json, "bytes", loss->bytes);
-		dump_json_time(session, "first_time", loss->first_time);
-		dump_json_time(session, "last_time", loss->last_time);
+		dump_json_time(run, "first_time", loss->first_time);
+		dump_json_time(run, "last_time", loss->last_time);
 		common_json_string(json, "cause", loss->cause);
 		common_json_object_end(json);
 	}
@@ -68,15 +68,15 @@ uint64_t dump_json_losses(struct dump_session *session, const struct dump_json_r
 	return left_out;
 }
 
-uint64_t dump_json_damage(struct dump_session *session, const struct dump_json_room *room)
+uint64_t dump_json_damage(struct dump_run *run, const struct dump_json_room *room)
 {
-	struct common_json *json = &session->json_out;
-	const size_t count = ptl_damage_count(session->trace);
+	struct common_json *json = &run->json_out;
+	const size_t count = ptl_damage_count(run->trace);
 	uint64_t left_out = 0;
 
 	common_json_array(json, "damage");
 	for (size_t i = 0; i < count; i++) {
-		const struct ptl_damage *damage = ptl_damage_at(session->trace, i);
+		const struct ptl_damage *damage = ptl_damage_at(run->trace, i);
 
 		if (!is_wanted_text(room, damage->text)) {
 			left_out++;

@@ -3,7 +3,7 @@
 #ifndef DUMP_PRINT_TRACE_JSON_H
 #define DUMP_PRINT_TRACE_JSON_H
 
-#include "dump/session/command.h"
+#include "dump/run/command.h"
 
 /* Adds the id of a process, thread, CPU or stream; no member for PTL_NO_ID. */
 void dump_json_id(struct common_json *json, const char *key, uint32_t id);
@@ -19,10 +19,10 @@ struct dump_json_room {
 };
 
 /*
- * Add the arrays "losses" and "damage" of the session's trace to json_out. room: NULL for no limit. Return how many
+ * Add the arrays "losses" and "damage" of the run's trace to json_out. room: NULL for no limit. Return how many
  * objects did not fit.
  */
-uint64_t dump_json_losses(struct dump_session *session, const struct dump_json_room *room);
-uint64_t dump_json_damage(struct dump_session *session, const struct dump_json_room *room);
+uint64_t dump_json_losses(struct dump_run *run, const struct dump_json_room *room);
+uint64_t dump_json_damage(struct dump_run *run, const struct dump_json_room *room);
 
 #endif

@@ -76,6 +76,8 @@ int format_map_append(struct ptl_map *map, struct ptl_map *from);
 int format_map_sort(struct ptl_map *map);
 int format_loss_decode(struct common_cursor body, struct ptl_loss **loss);
 void format_loss_free(struct ptl_loss *loss);
+/* Returns "events", "thread not traced", ...; never NULL. kind: enum ptl_loss_kind. */
+const char *format_loss_name(uint32_t kind);
 int format_provenance_decode(struct common_cursor body, struct ptl_provenance **provenance);
 void format_provenance_free(struct ptl_provenance *provenance);
 int format_attachment_decode(struct common_cursor body, struct ptl_attachment **attachment);

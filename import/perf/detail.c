@@ -4,7 +4,7 @@
 
 #include "common/error.h"
 #include "import/perf/import.h"
-#include "import/perf/schemas.h"
+#include "perf/schemas.h"
 
 #define LIST_MAX UINT16_MAX /* maximum elements of a field */
 

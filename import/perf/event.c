@@ -4,8 +4,8 @@
 
 #include "common/error.h"
 #include "import/perf/import.h"
-#include "import/perf/schemas.h"
-#include "import/perf/stack.h"
+#include "perf/schemas.h"
+#include "perf/stack.h"
 
 #define EXTENDED_MAX 4
 

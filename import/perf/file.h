@@ -9,7 +9,7 @@
 
 #include <ptl/trace.h>
 
-#include "import/perf/layout.h"
+#include "perf/layout.h"
 
 /* A record without its header. body is valid until the next record is read. */
 struct perf_record {

@@ -17,9 +17,9 @@
 #include "import/perf/order.h"
 #include "import/perf/parts.h"
 #include "import/perf/program.h"
-#include "import/perf/tracing.h"
 #include "import/perf/unwind.h"
 #include "import/perf/vdso.h"
+#include "perf/tracing.h"
 
 /* Maximum event streams. Times within a stream do not go back. */
 #define PERF_LANES_MAX 256

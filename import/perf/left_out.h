@@ -6,7 +6,7 @@
 #include <ptl/writer.h>
 
 #include "common/bytes.h"
-#include "import/perf/layout.h"
+#include "perf/layout.h"
 
 #define PERF_UNKNOWN_TYPES 64u /* number of unknown record types counted separately */
 

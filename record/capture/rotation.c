@@ -15,8 +15,8 @@
 #include "common/program/message.h"
 #include "common/vector.h"
 #include "format/event/kernel_class.h"
-#include "format/writer/repeat.h"
 #include "format/writer/closing.h"
+#include "format/writer/repeat.h"
 #include "record/capture/capture_state.h"
 #include "record/capture/machine.h"
 

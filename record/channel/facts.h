@@ -8,8 +8,8 @@
 #include <ptl/kernel.h>
 
 #include "common/hash_map.h"
-#include "record/model/model.h"
 #include "record/channel/shared/channel.h"
+#include "record/model/model.h"
 
 /* Zero-initialised, except for model, which the caller sets. */
 struct record_channel_facts {

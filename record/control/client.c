@@ -21,7 +21,7 @@
 #include "record/control/control.h"
 #include "record/control/ended.h"
 #include "record/control/request.h"
-#include "record/tracepoint/flags.h"
+#include "record/kernel_event/flags.h"
 
 #define LIST_WAIT 2000 /* milliseconds */
 

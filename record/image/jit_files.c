@@ -18,7 +18,7 @@
 #include "elf/jitdump.h"
 #include "record/clock/clock.h"
 #include "record/image/mapped_file.h"
-#include "record/model/proc_files.h"
+#include "record/proc/proc_files.h"
 
 #define FOLDER "/tmp"               /* perf's folder for maps, in the mount namespace of the process */
 #define FILES_MAX 4096u             /* maximum number of processes and jitdumps */

@@ -16,8 +16,8 @@
 #include "common/program/message.h"
 #include "common/vector.h"
 #include "record/intel_pt/intel_pt_state.h"
-#include "record/model/proc_files.h"
 #include "record/perf/event.h"
+#include "record/proc/proc_files.h"
 #include "record/session/progress.h"
 
 #define SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)

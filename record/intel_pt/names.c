@@ -13,9 +13,9 @@
 #include "common/program/message.h"
 #include "common/text/program_name.h"
 #include "record/intel_pt/intel_pt_state.h"
-#include "record/kernel/observer.h"
-#include "record/model/proc_files.h"
+#include "record/observe/observer.h"
 #include "record/perf/sideband.h"
+#include "record/proc/proc_files.h"
 
 #define LOOK_EVERY 100000000u /* nanoseconds, without reports of the kernel */
 #define DROP_EVERY 100000000u

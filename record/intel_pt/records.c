@@ -5,7 +5,7 @@
 
 #include <ptl/kernel.h>
 
-#include "import/perf/schemas.h"
+#include "perf/schemas.h"
 #include "record/capture/capture.h"
 #include "record/intel_pt/intel_pt_state.h"
 

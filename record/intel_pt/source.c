@@ -13,17 +13,17 @@
 
 #include "common/error.h"
 #include "common/program/message.h"
-#include "import/perf/schemas.h"
+#include "perf/schemas.h"
 #include "record/capture/event_watch.h"
 #include "record/capture/machine.h"
 #include "record/intel_pt/filter.h"
 #include "record/intel_pt/intel_pt_state.h"
 #include "record/intel_pt/options.h"
-#include "record/kernel/kernel_code.h"
-#include "record/kernel/observer.h"
+#include "record/kernel_code/kernel_code.h"
 #include "record/launch/launch.h"
-#include "record/model/proc_files.h"
+#include "record/observe/observer.h"
 #include "record/perf/tsc.h"
+#include "record/proc/proc_files.h"
 
 #define FIRST_NUMBER 1        /* of processes */
 #define LOOK_EVERY 100000000u /* nanoseconds */

@@ -10,7 +10,7 @@
 #include "common/error.h"
 #include "common/vector.h"
 #include "record/intel_pt/intel_pt_state.h"
-#include "record/model/proc_files.h"
+#include "record/proc/proc_files.h"
 
 #define ONLINE "/sys/devices/system/cpu/online"
 #define CPUS_MAX 65536u

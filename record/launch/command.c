@@ -13,7 +13,7 @@
 
 #include "common/error.h"
 #include "common/program/message.h"
-#include "record/process/target.h"
+#include "record/proc/target.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 #define SHELL "/bin/sh"

@@ -8,10 +8,10 @@
 #include "common/error.h"
 #include "common/program/message.h"
 #include "record/capture/machine.h"
-#include "record/kernel/observer.h"
 #include "record/launch/launch.h"
-#include "record/model/proc_files.h"
+#include "record/observe/observer.h"
 #include "record/perf/tsc.h"
+#include "record/proc/proc_files.h"
 #include "record/session/session.h"
 
 #define FIRST_NUMBER 1 /* number of the first process */

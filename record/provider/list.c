@@ -11,7 +11,7 @@
 #include "common/text/guid.h"
 #include "common/text/json.h"
 #include "common/vector.h"
-#include "record/model/proc_files.h"
+#include "record/proc/proc_files.h"
 #include "record/provider/rules.h"
 #include "record/provider/session.h"
 #include "record/provider/shm_folder.h"

@@ -4,9 +4,9 @@
 #define RECORD_PROVIDER_PROVIDERS_STATE_H
 
 #include "common/hash_map.h"
+#include "record/observe/observer.h"
 #include "record/provider/ordered_streams.h"
 #include "record/provider/session.h"
-#include "record/kernel/observer.h"
 #include "record/provider/shm_folder.h"
 #include "record/provider/shm_process.h"
 #include "record/provider/shm_rings.h"

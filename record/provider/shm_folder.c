@@ -14,7 +14,7 @@
 
 #include "common/error.h"
 #include "provider/names.h"
-#include "record/model/proc_files.h"
+#include "record/proc/proc_files.h"
 
 #define ID_DIGITS 16
 

@@ -12,7 +12,7 @@
 
 #include "provider/session_layout.h"
 #include "record/capture/capture.h"
-#include "record/kernel/observer.h"
+#include "record/observe/observer.h"
 
 struct record_users;
 

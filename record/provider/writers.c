@@ -13,7 +13,7 @@
 #include "common/vector.h"
 #include "provider/names.h"
 #include "record/capture/machine.h"
-#include "record/model/proc_files.h"
+#include "record/proc/proc_files.h"
 #include "record/provider/providers_state.h"
 
 #define MILLISECOND 1000000ull

@@ -16,7 +16,7 @@
 #include "elf/debuginfod.h"
 #include "record/capture/machine.h"
 #include "record/launch/signals.h"
-#include "record/model/proc_files.h"
+#include "record/proc/proc_files.h"
 #include "record/session/progress.h"
 
 #define MILLISECOND 1000000ull

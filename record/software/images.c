@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "record/image/image_store.h"
-#include "record/process/maps.h"
+#include "record/proc/maps.h"
 
 #define LINE_ROOM 4352
 

@@ -6,8 +6,8 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "record/launch/command.h"
 #include "record/channel/channel.h"
+#include "record/launch/command.h"
 #include "record/software/watch.h"
 
 /*

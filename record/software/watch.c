@@ -19,7 +19,7 @@
 #include "common/program/message.h"
 #include "common/signals.h"
 #include "common/vector.h"
-#include "record/model/proc_files.h"
+#include "record/proc/proc_files.h"
 #include "record/software/shared/tracee.h"
 #include "record/software/stopped.h"
 #include "record/software/watch_state.h"

@@ -71,7 +71,8 @@ check("a shallow clone is checked as far as it goes", done.returncode == 0 and n
 # ---- functions that another folder defines --------------------------------------------------------------------------------
 
 folders = [name for name in os.listdir(ROOT) if os.path.isfile(os.path.join(ROOT, "docs/ARCHITECTURE.md"))
-           and name in ("bindings", "common", "docs", "dump", "elf", "flow", "format", "import", "provider", "query", "record", "relog")]
+           and name in ("analysis", "bindings", "common", "docs", "dump", "elf", "flow", "format", "import", "perf", "provider", "query",
+                        "record", "relog")]
 for name in folders:
     subprocess.run(["cp", "-rL", "--no-preserve=mode", os.path.join(ROOT, name), os.path.join(PLACE, name)], check=True)
 git("add", "-A")

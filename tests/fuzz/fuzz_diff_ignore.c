@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dump/difference/diff_ignore.h"
+#include "analysis/difference/diff_ignore.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -11,24 +11,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	/* No zero byte follows: reading past the end is an error. */
 	char *copy = malloc(size ? size : 1);
-	struct dump_ignore ignore = {0};
+	struct analysis_ignore ignore = {0};
 
 	if (!copy)
 		return 0;
 	if (size)
 		memcpy(copy, data, size);
-	if (dump_ignore_parse(&ignore, "list", copy, size) == 0) {
+	if (analysis_ignore_parse(&ignore, "list", copy, size) == 0) {
 		for (size_t i = 0; i < ignore.count; i++) {
-			const struct dump_ignore_rule *rule = &ignore.rules[i];
+			const struct analysis_ignore_rule *rule = &ignore.rules[i];
 
 			if (!*rule->pattern || rule->first > rule->last)
 				abort();
-			dump_ignores_function(&ignore, rule->pattern);
-			dump_ignores_image(&ignore, rule->pattern);
-			dump_ignores_address(&ignore, rule->pattern, rule->first);
+			analysis_ignores_function(&ignore, rule->pattern);
+			analysis_ignores_image(&ignore, rule->pattern);
+			analysis_ignores_address(&ignore, rule->pattern, rule->first);
 		}
 	}
-	dump_ignore_free(&ignore);
+	analysis_ignore_free(&ignore);
 	free(copy);
 	return 0;
 }

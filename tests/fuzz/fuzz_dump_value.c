@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/event/event_query.h"
 #include "common/bytes.h"
 #include "common/text/text.h"
-#include "dump/event/event_query.h"
 #include "dump/print/payload.h"
 
 #define FIELDS_MAX 16
@@ -45,21 +45,22 @@ static void check_text(const struct ptl_bytes *text)
 
 /* Reads the payload as a message and by an expression. */
 static void read_as_text(const struct ptl_schema *schema, const uint8_t *payload, size_t size,
-			 struct dump_values *values, const struct ptl_bytes *fields, const struct dump_places *places)
+			 struct analysis_values *values, const struct ptl_bytes *fields,
+			 const struct dump_places *places)
 {
 	char *words = strndup((const char *)payload, size);
 	struct ptl_bytes message = {0};
 	const struct ptl_event event = {.payload = payload, .payload_size = size};
-	struct dump_query query = {0};
+	struct analysis_query query = {0};
 
 	if (!words)
 		return;
 	dump_text_message(&message, values, words, fields, places);
 	check_text(&message);
 	common_bytes_free(&message);
-	if (dump_query_add(&query, words) == 0)
-		dump_query_matches(&query, values, &event, schema);
-	dump_query_free(&query);
+	if (analysis_query_add(&query, words) == 0)
+		analysis_query_matches(&query, values, &event, schema);
+	analysis_query_free(&query);
 	free(words);
 }
 
@@ -74,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	};
 	const size_t rest = common_cursor_left(&cursor);
 	const uint8_t *payload = common_read_bytes(&cursor, rest);
-	struct dump_values values = {.start_time = 1};
+	struct analysis_values values = {.start_time = 1};
 	struct dump_places places = {0};
 	struct ptl_bytes text = {0};
 	struct common_json json;

@@ -9,7 +9,7 @@
 
 #include "elf/debug_search.h"
 #include "elf/sdt.h"
-#include "record/tracepoint/fetch.h"
+#include "record/kernel_event/fetch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -50,7 +50,7 @@ static int check_probe(void *context, const struct elf_sdt_probe *probe)
 	unsigned left_out;
 
 	(void)context;
-	tracepoint_fetch_sdt(probe->arguments, &fetched, &left_out);
+	kernel_event_fetch_sdt(probe->arguments, &fetched, &left_out);
 	for (size_t i = 0; i < fetched.size; i++)
 		if (!isalnum(fetched.data[i]) && !strchr(" =%:()+-\\", fetched.data[i]))
 			abort();

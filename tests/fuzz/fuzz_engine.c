@@ -9,8 +9,8 @@
 #include <ptl/reader.h>
 #include <ptl/writer.h>
 
+#include "analysis/profile/stats.h"
 #include "common/bytes.h"
-#include "flow/view/stats.h"
 
 /* Input: a byte of flags, u16 size of an image's code, u16 size of a code event's bytes, then these bytes, then PT. */
 #define FLAG_32_BIT 0x01
@@ -142,17 +142,17 @@ static void decode(struct ptl_trace *trace, const struct input *input)
 	for (size_t i = 0; flow_engines[i]; i++) {
 		const struct flow_view_options options = {.engine = flow_engines[i], .threads = 1};
 		const bool walks = input->flags & FLAG_HASH;
-		const struct flow_stats_wanted wanted = {.hash = walks, .taken = walks, .gap_limit = 10};
-		struct flow_stats stats;
+		const struct analysis_stats_wanted wanted = {.hash = walks, .taken = walks, .gap_limit = 10};
+		struct analysis_stats stats;
 
-		must(flow_stats_run(trace, timeline, &options, &wanted, &stats));
+		must(analysis_stats_run(trace, timeline, &options, &wanted, &stats));
 		/* Each branch was taken or not taken, except before missing flow. */
 		if (stats.total.taken + stats.total.not_taken > stats.total.branches)
 			abort();
 		/* Every byte counts once, or lies in a gap. */
 		if (stats.total.pt_bytes < input->pt_size)
 			abort();
-		flow_stats_free(&stats);
+		analysis_stats_free(&stats);
 	}
 	flow_timeline_free(timeline);
 }

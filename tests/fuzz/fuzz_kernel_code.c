@@ -12,8 +12,8 @@
 
 #include "common/file.h"
 #include "elf/file.h"
-#include "record/kernel/kernel_file.h"
-#include "record/kernel/kernel_images.h"
+#include "record/kernel_code/kernel_file.h"
+#include "record/kernel_code/kernel_images.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

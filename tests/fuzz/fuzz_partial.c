@@ -12,13 +12,13 @@
 #include <ptl/kernel.h>
 #include <ptl/writer.h>
 
-#include "dump/call/call_report.h"
-#include "dump/call/call_view.h"
-#include "dump/partial/partial.h"
-#include "flow/view/profile.h"
+#include "analysis/call/call_report.h"
+#include "analysis/call/call_view.h"
+#include "analysis/profile/profile.h"
+#include "analysis/profile/stats.h"
+#include "analysis/profile/unmapped.h"
+#include "dump/run/partial.h"
 #include "flow/view/shard.h"
-#include "flow/view/stats.h"
-#include "flow/view/unmapped.h"
 #include "format/container/layout.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -168,42 +168,42 @@ static int get_record(void *context, size_t source, struct ptl_bytes *record)
 
 static void load_stats(const struct world *world, const struct flow_view_options *options)
 {
-	const struct flow_stats_wanted wanted = {.taken = true, .gap_limit = 5};
-	struct flow_stats stats;
+	const struct analysis_stats_wanted wanted = {.taken = true, .gap_limit = 5};
+	struct analysis_stats stats;
 
-	if (flow_stats_run(world->trace, world->timeline, options, &wanted, &stats) == 0)
-		flow_stats_free(&stats);
+	if (analysis_stats_run(world->trace, world->timeline, options, &wanted, &stats) == 0)
+		analysis_stats_free(&stats);
 }
 
 static void load_unmapped(const struct world *world, const struct flow_view_options *options)
 {
-	struct flow_unmapped_list list;
+	struct analysis_unmapped_list list;
 
-	if (flow_unmapped_run(world->trace, world->timeline, options, true, &list) == 0)
-		flow_unmapped_free(&list);
+	if (analysis_unmapped_run(world->trace, world->timeline, options, true, &list) == 0)
+		analysis_unmapped_free(&list);
 }
 
 static void load_profile(const struct world *world, const struct flow_view_options *options)
 {
-	struct flow_profile profile;
+	struct analysis_profile profile;
 
-	if (flow_profile_run(world->trace, world->timeline, options, true, &profile) == 0)
-		flow_profile_free(&profile);
+	if (analysis_profile_run(world->trace, world->timeline, options, true, &profile) == 0)
+		analysis_profile_free(&profile);
 }
 
 static void load_calls(const struct world *world, const struct flow_view_options *options)
 {
-	struct dump_call_session calls = {.timeline = world->timeline};
-	struct dump_report report = {.by = DUMP_REPORT_FUNCTION, .calls = &calls};
-	struct dump_call_observer observer = dump_report_observer;
+	struct analysis_calls calls = {.timeline = world->timeline};
+	struct analysis_report report = {.by = ANALYSIS_REPORT_FUNCTION, .calls = &calls};
+	struct analysis_call_observer observer = analysis_report_observer;
 
 	observer.context = &report;
 	need(flow_symbols_open(world->trace, world->timeline, true, &calls.symbols) == 0 &&
-	     dump_functions_open(world->timeline, calls.symbols, &calls.functions) == 0);
-	if (dump_calls_run(world->trace, world->timeline, options, calls.functions, &observer) == 0)
-		dump_report_sort(&report, 0);
-	dump_report_free(&report);
-	dump_functions_close(calls.functions);
+	     analysis_functions_open(world->timeline, calls.symbols, &calls.functions) == 0);
+	if (analysis_calls_run(world->trace, world->timeline, options, calls.functions, &observer) == 0)
+		analysis_report_sort(&report, 0);
+	analysis_report_free(&report);
+	analysis_functions_close(calls.functions);
 	flow_symbols_close(calls.symbols);
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dump/cluster/slurm_answer.h"
+#include "dump/run/slurm_answer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -21,9 +21,9 @@
 #include "common/file.h"
 #include "record/control/ended.h"
 #include "record/intel_pt/device.h"
-#include "record/model/proc_files.h"
-#include "record/process/maps.h"
-#include "record/process/target.h"
+#include "record/proc/maps.h"
+#include "record/proc/proc_files.h"
+#include "record/proc/target.h"
 #include "record/provider/shm_folder.h"
 
 #define FILES_MAX 48

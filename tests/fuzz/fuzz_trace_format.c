@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/perf/trace_format.h"
-#include "import/perf/tracing.h"
+#include "perf/trace_format.h"
+#include "perf/tracing.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

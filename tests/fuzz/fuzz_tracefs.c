@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "record/tracepoint/tracefs_text.h"
+#include "record/kernel_event/tracefs_text.h"
 
 #define PATTERN "sched:*"
 #define NAME "sched:sched_swich"

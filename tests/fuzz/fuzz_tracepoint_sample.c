@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record/tracepoint/event.h"
-#include "record/tracepoint/unwind.h"
+#include "record/kernel_event/event.h"
+#include "record/kernel_event/unwind.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -21,7 +21,7 @@ static void check(const uint8_t *record, size_t size, const uint8_t *piece, size
 		abort();
 }
 
-static void check_sample(const struct tracepoint_sample *sample, const uint8_t *record, size_t size)
+static void check_sample(const struct kernel_event_sample *sample, const uint8_t *record, size_t size)
 {
 	if (sample->callchain_count > size)
 		abort();
@@ -34,10 +34,10 @@ static void check_sample(const struct tracepoint_sample *sample, const uint8_t *
 
 #define NEAR 0xffffu
 
-static void unwind(const struct tracepoint_sample *sample)
+static void unwind(const struct kernel_event_sample *sample)
 {
 	/* The files of this process are read once. */
-	static struct tracepoint_unwinder unwinder;
+	static struct kernel_event_unwinder unwinder;
 	struct elf_unwind_sample copy = {
 		.pid = (uint32_t)getpid(), .stack = sample->stack, .stack_size = sample->stack_size};
 	uint64_t frames[ELF_UNWIND_FRAMES], *ip = &copy.registers[ELF_UNWIND_IP];
@@ -45,7 +45,7 @@ static void unwind(const struct tracepoint_sample *sample)
 
 	memcpy(copy.registers, sample->registers, sizeof(copy.registers));
 	*ip = (uintptr_t)check_sample + (*ip & NEAR);
-	count = tracepoint_unwind(&unwinder, &copy, 0, frames);
+	count = kernel_event_unwind(&unwinder, &copy, 0, frames);
 	if (count < 1 || count > ELF_UNWIND_FRAMES || frames[0] != *ip)
 		abort();
 }
@@ -53,9 +53,9 @@ static void unwind(const struct tracepoint_sample *sample)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const size_t record_size = sizeof(struct perf_event_header) + size - 1;
-	struct tracepoint_event event = {0};
+	struct kernel_event event = {0};
 	struct perf_event_header *record;
-	struct tracepoint_sample sample;
+	struct kernel_event_sample sample;
 	uint64_t id;
 
 	if (!size || record_size > UINT16_MAX)
@@ -68,9 +68,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	*record = (struct perf_event_header){.type = PERF_RECORD_SAMPLE, .size = (uint16_t)record_size};
 	memcpy(record + 1, data + 1, size - 1);
-	if (tracepoint_sample_read(&event, record, &sample)) {
+	if (kernel_event_sample_read(&event, record, &sample)) {
 		check_sample(&sample, (const uint8_t *)record, record_size);
-		if (!tracepoint_sample_id(record, &id) || id != sample.id)
+		if (!kernel_event_sample_id(record, &id) || id != sample.id)
 			abort();
 		if (event.dwarf && sample.registers && sample.stack)
 			unwind(&sample);

@@ -15,8 +15,8 @@
 #include <ptl/symbols.h>
 #include <ptl/writer.h>
 
+#include "analysis/profile/stats.h"
 #include "common/bytes.h"
-#include "flow/view/stats.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -162,17 +162,17 @@ static void decode(struct ptl_trace *trace, size_t size)
 	must(flow_timeline_build(trace, &timeline));
 	for (size_t i = 0; flow_engines[i]; i++) {
 		const struct flow_view_options options = {.engine = flow_engines[i], .threads = 1};
-		struct flow_stats counted, seen;
+		struct analysis_stats counted, seen;
 
-		must(flow_stats_run(trace, timeline, &options,
-				    &(struct flow_stats_wanted){.hash = false, .gap_limit = 10}, &counted));
-		must(flow_stats_run(trace, timeline, &options,
-				    &(struct flow_stats_wanted){.hash = true, .gap_limit = 10}, &seen));
+		must(analysis_stats_run(trace, timeline, &options,
+					&(struct analysis_stats_wanted){.hash = false, .gap_limit = 10}, &counted));
+		must(analysis_stats_run(trace, timeline, &options,
+					&(struct analysis_stats_wanted){.hash = true, .gap_limit = 10}, &seen));
 		if (counted.total.pt_bytes != size || counted.total.instructions != seen.total.instructions ||
 		    counted.total.gaps != seen.total.gaps)
 			abort();
-		flow_stats_free(&counted);
-		flow_stats_free(&seen);
+		analysis_stats_free(&counted);
+		analysis_stats_free(&seen);
 	}
 	flow_timeline_free(timeline);
 }

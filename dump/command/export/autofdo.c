@@ -3,17 +3,17 @@
 #include "dump/command/commands.h"
 #include "dump/export/profile/autofdo.h"
 
-static int autofdo_run(struct dump_session *session)
+static int autofdo_run(struct dump_run *run)
 {
-	struct dump_call_session calls;
+	struct analysis_calls calls;
 	struct dump_left_out left_out = {0};
-	int status = dump_call_session_open(&calls, session);
+	int status = dump_calls_open(&calls, run);
 
 	if (status == 0)
-		status = dump_autofdo(&calls, &left_out);
+		status = dump_autofdo(run, &calls, &left_out);
 	dump_left_out_report(&left_out);
 	dump_left_out_free(&left_out);
-	dump_call_session_close(&calls);
+	dump_calls_close(&calls, run);
 	return status;
 }
 

@@ -2,40 +2,41 @@
 /* ptl-dump callgrind: functions and calls, for callgrind_annotate and kcachegrind. */
 #include "common/error.h"
 #include "dump/command/commands.h"
+#include "dump/export/path_run.h"
 #include "dump/export/profile/callgrind.h"
-#include "dump/export/path_session.h"
 
 struct callgrind_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/run/command.h */
 	bool lines;
-	struct dump_sample_options samples;
+	struct analysis_sample_options samples;
 };
 
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is written:"},
 	{"lines", 0, NULL, "Tells apart on which lines of the source instructions ran, with debug information.",
 	 COMMON_FLAG(struct callgrind_options, lines)},
-	DUMP_SAMPLE_OPTIONS(struct callgrind_options, samples),
+	ANALYSIS_SAMPLE_OPTIONS(struct callgrind_options, samples),
 	{NULL},
 };
 
-static int callgrind_run(struct dump_session *session)
+static int callgrind_run(struct dump_run *run)
 {
-	const struct callgrind_options *own = (const struct callgrind_options *)session->options;
+	const struct callgrind_options *own = (const struct callgrind_options *)run->options;
 	/* Unlimited depth: the format needs only pairs of caller and callee. */
-	const struct dump_path_options options = {.group = DUMP_PATH_ALL, .depth = UINT32_MAX, .samples = own->samples};
-	struct dump_path_session run = {0};
+	const struct dump_path_options options = {
+		.group = ANALYSIS_PATH_ALL, .depth = UINT32_MAX, .samples = own->samples};
+	struct dump_path_run path_run = {0};
 	struct dump_left_out left_out = {0};
-	int status = dump_path_session_open(&run, session, NULL);
+	int status = dump_path_run_open(&path_run, run, NULL);
 
 	if (status == 0)
-		status = dump_path_session_run(&run, &options);
-	dump_path_session_left_out(&run, &left_out);
+		status = dump_path_run_decode(&path_run, &options);
+	dump_path_run_left_out(&path_run, &left_out);
 	if (status == 0)
-		status = dump_callgrind(session, &run, own->lines, &left_out);
+		status = dump_callgrind(run, &path_run, own->lines, &left_out);
 	dump_left_out_report(&left_out);
 	dump_left_out_free(&left_out);
-	dump_path_session_close(&run);
+	dump_path_run_close(&path_run);
 	return status;
 }
 
@@ -45,7 +46,7 @@ static int callgrind_check(const struct dump_options *shared)
 
 	if (options->samples.enabled && options->lines)
 		return common_fail(PTL_MISUSE, "--lines is of instructions that ran, and --samples has none");
-	return dump_sample_options_check(&options->samples);
+	return analysis_sample_options_check(&options->samples);
 }
 
 static const char examples[] =

@@ -9,7 +9,8 @@
 #include "dump/command/commands.h"
 #include "dump/export/coverage/coverage.h"
 #include "dump/export/export.h"
-#include "dump/session/traces.h"
+#include "dump/run/run.h"
+#include "dump/run/traces.h"
 #include "query/glob.h"
 
 #define IMAGES_NAMED 5
@@ -18,7 +19,7 @@
 enum format { FORMAT_TEXT, FORMAT_LCOV, FORMAT_COBERTURA, FORMAT_JSON };
 
 struct coverage_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/run/command.h */
 	enum format format;
 	struct common_string_list sources;
 	const char *diff_base;
@@ -50,7 +51,7 @@ static void coverage_free_options(struct dump_options *shared)
 	common_string_list_free(&((struct coverage_options *)shared)->sources);
 }
 
-static int print(struct dump_session *session, const struct dump_coverage *coverage, enum format format)
+static int print(struct dump_run *run, const struct analysis_coverage *coverage, enum format format)
 {
 	static int (*const formats[])(struct dump_coverage_print *) = {
 		[FORMAT_TEXT] = dump_coverage_text,
@@ -58,7 +59,7 @@ static int print(struct dump_session *session, const struct dump_coverage *cover
 		[FORMAT_COBERTURA] = dump_coverage_cobertura,
 		[FORMAT_JSON] = dump_coverage_json,
 	};
-	struct dump_coverage_print how = {.session = session, .coverage = coverage};
+	struct dump_coverage_print how = {.run = run, .coverage = coverage};
 	int status = formats[format](&how);
 
 	if (!status && (how.line.failed || how.name.failed))
@@ -72,7 +73,7 @@ static int print(struct dump_session *session, const struct dump_coverage *cover
  * Prints "12,345 of 56,789 instructions ran in images that are left out, without source lines or libraries of the
  * system: libc.so.6".
  */
-static void note_images(const struct dump_coverage *coverage)
+static void note_images(const struct analysis_coverage *coverage)
 {
 	struct ptl_bytes text = {0};
 
@@ -99,7 +100,7 @@ static const char *changed_path(const char *path)
 	return strncmp(path, "b/", 2) == 0 ? path + 2 : path;
 }
 
-static void note_changes(const struct dump_changes *changes)
+static void note_changes(const struct analysis_changes *changes)
 {
 	size_t count = 0;
 
@@ -113,7 +114,7 @@ static void note_changes(const struct dump_changes *changes)
 }
 
 /* Warns of --source patterns without a match: a misspelt pattern would look like code that did not run. */
-static void warn_sources(const struct dump_coverage *coverage)
+static void warn_sources(const struct analysis_coverage *coverage)
 {
 	for (size_t i = 0; i < coverage->sources->count; i++) {
 		bool is_met = false;
@@ -126,7 +127,7 @@ static void warn_sources(const struct dump_coverage *coverage)
 	}
 }
 
-static void note_missing(const struct dump_coverage *coverage)
+static void note_missing(const struct analysis_coverage *coverage)
 {
 	bool any = false;
 
@@ -143,28 +144,29 @@ static void note_missing(const struct dump_coverage *coverage)
 		common_message_hint("compile with -g, and record with ptl-record --embed debug");
 }
 
-static int add_session(void *coverage, struct dump_session *session)
+static int add_run(void *coverage, struct dump_run *run)
 {
-	return dump_coverage_add(coverage, session);
+	return dump_run_cover(run, coverage);
 }
 
-static int coverage_run(struct dump_session *session)
+static int coverage_run(struct dump_run *run)
 {
-	const struct coverage_options *options = (const struct coverage_options *)session->options;
-	struct dump_changes changes = {0};
-	struct dump_coverage coverage = {.sources = &options->sources, .changes = options->diff_base ? &changes : NULL};
-	int status = options->diff_base ? dump_changes_read(&changes, options->diff_base) : 0, finding = 0;
+	const struct coverage_options *options = (const struct coverage_options *)run->options;
+	struct analysis_changes changes = {0};
+	struct analysis_coverage coverage = {.sources = &options->sources,
+					     .changes = options->diff_base ? &changes : NULL};
+	int status = options->diff_base ? analysis_changes_read(&changes, options->diff_base) : 0, finding = 0;
 
 	if (!status)
-		status = finding = dump_session_traces(session, add_session, &coverage);
+		status = finding = dump_run_traces(run, add_run, &coverage);
 	if (status >= 0)
-		status = dump_coverage_finish(&coverage);
+		status = analysis_coverage_finish(&coverage);
 	if (!status)
-		status = print(session, &coverage, options->format);
+		status = print(run, &coverage, options->format);
 	if (!status)
 		note_missing(&coverage);
-	dump_coverage_free(&coverage);
-	dump_changes_free(&changes);
+	analysis_coverage_free(&coverage);
+	analysis_changes_free(&changes);
 	return status ? status : finding;
 }
 

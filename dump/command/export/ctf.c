@@ -9,10 +9,10 @@
 #include "common/text/text.h"
 #include "dump/command/commands.h"
 #include "dump/export/ctf/ctf.h"
-#include "dump/session/session.h"
+#include "dump/run/run.h"
 
 struct ctf_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/run/command.h */
 	const char *folder;
 	bool force;
 };
@@ -50,18 +50,18 @@ static int open_file(struct common_output_file *file, const struct ctf_options *
 	return status;
 }
 
-static int write_metadata(struct dump_session *session, int fd)
+static int write_metadata(struct dump_run *run, int fd)
 {
 	struct ptl_bytes text = {0};
 	int status;
 
-	dump_ctf_metadata(session->trace, &text);
+	dump_ctf_metadata(run->trace, &text);
 	status = text.failed ? common_fail_memory("metadata", text.size) : common_write_all(fd, text.data, text.size);
 	common_bytes_free(&text);
 	return status;
 }
 
-static int write_files(struct dump_session *session, const struct ctf_options *options)
+static int write_files(struct dump_run *run, const struct ctf_options *options)
 {
 	struct common_output_file metadata = {.fd = -1}, stream = {.fd = -1};
 	struct dump_left_out left_out = {0};
@@ -70,9 +70,9 @@ static int write_files(struct dump_session *session, const struct ctf_options *o
 	if (!status)
 		status = open_file(&stream, options, "stream");
 	if (!status)
-		status = write_metadata(session, metadata.fd);
+		status = write_metadata(run, metadata.fd);
 	if (!status)
-		status = dump_ctf_stream(session, stream.fd, &left_out);
+		status = dump_ctf_stream(run, stream.fd, &left_out);
 	if (!status)
 		status = common_output_commit(&stream);
 	if (!status)
@@ -86,18 +86,18 @@ static int write_files(struct dump_session *session, const struct ctf_options *o
 }
 
 /* Builds the timeline only to check the selection. */
-static int ctf_run(struct dump_session *session)
+static int ctf_run(struct dump_run *run)
 {
-	const struct ctf_options *options = (const struct ctf_options *)session->options;
+	const struct ctf_options *options = (const struct ctf_options *)run->options;
 	struct flow_timeline *timeline;
-	int status = dump_session_timeline(session, &timeline);
+	int status = dump_run_timeline(run, &timeline);
 
 	if (status < 0)
 		return status;
 	flow_timeline_free(timeline);
 	if (mkdir(options->folder, 0777) < 0 && errno != EEXIST)
 		return common_fail_errno("cannot make the folder %s", options->folder);
-	return write_files(session, options);
+	return write_files(run, options);
 }
 
 const struct dump_command dump_command_ctf = {

@@ -7,10 +7,10 @@
 #include "common/text/text.h"
 #include "dump/command/commands.h"
 #include "dump/export/flame/flamegraph.h"
-#include "dump/export/path_session.h"
+#include "dump/export/path_run.h"
 
 struct flamegraph_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/run/command.h */
 	struct dump_path_options paths;
 	bool folded;
 	bool reverse;
@@ -37,14 +37,14 @@ static const struct common_option own_options[] = {
 /* The displayed graph. */
 struct graph {
 	struct dump_flame_tree tree;
-	struct dump_path_session runs[2];
+	struct dump_path_run runs[2];
 	struct ptl_bytes title;
 };
 
 /* Appends the measured quantity: "instructions", "samples of page-faults", "cycles, sampled,". */
 static void add_what(const struct graph *graph, struct ptl_bytes *text)
 {
-	const struct dump_samples *samples = &graph->runs[0].samples;
+	const struct analysis_samples *samples = &graph->runs[0].samples;
 
 	if (!samples->count)
 		common_text_add(text, graph->tree.by_time ? "time" : "instructions");
@@ -56,14 +56,14 @@ static void add_what(const struct graph *graph, struct ptl_bytes *text)
 }
 
 /* Sets the title: "gzip.ptl: instructions by path of calls". */
-static void add_title(const struct dump_session *session, const struct flamegraph_options *options, struct graph *graph)
+static void add_title(const struct dump_run *run, const struct flamegraph_options *options, struct graph *graph)
 {
 	struct ptl_bytes *title = &graph->title;
 
-	common_text_safe(title, session->path);
-	if (session->more_count) {
+	common_text_safe(title, run->path);
+	if (run->more_count) {
 		common_text_add(title, " -> ");
-		common_text_safe(title, session->more[0]);
+		common_text_safe(title, run->more[0]);
 	}
 	common_text_add(title, ": ");
 	add_what(graph, title);
@@ -73,28 +73,28 @@ static void add_title(const struct dump_session *session, const struct flamegrap
 static const char *unit_of(const struct graph *graph)
 {
 	if (graph->runs[0].samples.count)
-		return graph->tree.by_time ? dump_samples_unit(&graph->runs[0].samples) : "samples";
+		return graph->tree.by_time ? analysis_samples_unit(&graph->runs[0].samples) : "samples";
 	return graph->tree.by_time ? "ns" : "instructions";
 }
 
-static int write_picture(struct dump_session *session, struct graph *graph, struct dump_left_out *left_out)
+static int write_picture(struct dump_run *run, struct graph *graph, struct dump_left_out *left_out)
 {
-	const struct flamegraph_options *options = (const struct flamegraph_options *)session->options;
+	const struct flamegraph_options *options = (const struct flamegraph_options *)run->options;
 	struct dump_flame_look look = {
 		.unit = unit_of(graph),
 		.icicle = options->icicle,
-		.two = session->more_count,
+		.two = run->more_count,
 		.of_first = options->of_first,
 	};
 
-	add_title(session, options, graph);
+	add_title(run, options, graph);
 	look.title = common_text_string(&graph->title);
-	return dump_flame_svg(session, &graph->tree, &look, left_out);
+	return dump_flame_svg(run, &graph->tree, &look, left_out);
 }
 
-static int write_graph(struct dump_session *session, struct graph *graph, struct dump_left_out *left_out)
+static int write_graph(struct dump_run *run, struct graph *graph, struct dump_left_out *left_out)
 {
-	const struct flamegraph_options *options = (const struct flamegraph_options *)session->options;
+	const struct flamegraph_options *options = (const struct flamegraph_options *)run->options;
 	struct dump_flame_tree *tree = &graph->tree;
 	int status = dump_flame_tree_sort(tree);
 
@@ -102,9 +102,9 @@ static int write_graph(struct dump_session *session, struct graph *graph, struct
 			  "paths too deep to be reversed end early");
 	dump_left_out_add(left_out, tree->cut_nodes, "path of too many ends early", "paths of too many end early");
 	if (status == 0 && options->folded)
-		status = dump_flame_folded(session, tree, session->more_count);
+		status = dump_flame_folded(run, tree, run->more_count);
 	else if (status == 0)
-		status = write_picture(session, graph, left_out);
+		status = write_picture(run, graph, left_out);
 	dump_left_out_report(left_out);
 	return status;
 }
@@ -112,7 +112,7 @@ static int write_graph(struct dump_session *session, struct graph *graph, struct
 /* Refuses to compare samples of different events. */
 static int check_names(const struct graph *graph, size_t count)
 {
-	const struct dump_samples *samples[] = {&graph->runs[0].samples, &graph->runs[1].samples};
+	const struct analysis_samples *samples[] = {&graph->runs[0].samples, &graph->runs[1].samples};
 
 	if (count < 2 || !samples[0]->count || !samples[1]->count || !strcmp(samples[0]->name, samples[1]->name))
 		return 0;
@@ -121,32 +121,32 @@ static int check_names(const struct graph *graph, size_t count)
 }
 
 /* Sums up one trace, or two traces to compare. */
-static int make_graph(struct dump_session *session, struct graph *graph, size_t count, struct dump_left_out *left_out)
+static int make_graph(struct dump_run *run, struct graph *graph, size_t count, struct dump_left_out *left_out)
 {
-	const struct dump_path_options *paths = &((const struct flamegraph_options *)session->options)->paths;
-	struct dump_path_session *runs = graph->runs;
+	const struct dump_path_options *paths = &((const struct flamegraph_options *)run->options)->paths;
+	struct dump_path_run *runs = graph->runs;
 	int status = 0;
 
 	for (size_t i = 0; status == 0 && i < count; i++)
-		status = dump_path_session_open(&runs[i], session, i ? session->more[i - 1] : NULL);
+		status = dump_path_run_open(&runs[i], run, i ? run->more[i - 1] : NULL);
 	for (size_t i = 0; status == 0 && i < count; i++) {
-		status = dump_path_session_run(&runs[i], paths);
-		dump_path_session_left_out(&runs[i], left_out);
+		status = dump_path_run_decode(&runs[i], paths);
+		dump_path_run_left_out(&runs[i], left_out);
 	}
 	if (status == 0)
 		status = check_names(graph, count);
 	if (status == 0)
-		status = dump_path_session_by_time(runs, count, paths, &graph->tree.by_time);
+		status = dump_path_run_by_time(runs, count, paths, &graph->tree.by_time);
 	for (size_t i = 0; status == 0 && i < count; i++)
 		status = dump_flame_tree_add(&graph->tree, &runs[i].paths, i);
 	return status;
 }
 
 /* Shows one trace, or compares two. */
-static int flamegraph_run(struct dump_session *session)
+static int flamegraph_run(struct dump_run *run)
 {
-	const struct flamegraph_options *options = (const struct flamegraph_options *)session->options;
-	const size_t count = 1 + session->more_count;
+	const struct flamegraph_options *options = (const struct flamegraph_options *)run->options;
+	const size_t count = 1 + run->more_count;
 	struct graph graph = {.tree = {.reverse = options->reverse}};
 	struct dump_left_out left_out = {0};
 	int status = 0;
@@ -155,11 +155,11 @@ static int flamegraph_run(struct dump_session *session)
 		return common_fail(PTL_MISUSE, "two traces can be compared, not %zu", count);
 	if (count < 2 && options->of_first)
 		return common_fail(PTL_MISUSE, "--widths needs a second trace, with which the first is compared");
-	status = make_graph(session, &graph, count, &left_out);
+	status = make_graph(run, &graph, count, &left_out);
 	if (status == 0)
-		status = write_graph(session, &graph, &left_out);
+		status = write_graph(run, &graph, &left_out);
 	for (size_t i = 0; i < count; i++)
-		dump_path_session_close(&graph.runs[i]);
+		dump_path_run_close(&graph.runs[i]);
 	dump_left_out_free(&left_out);
 	dump_flame_tree_free(&graph.tree);
 	common_bytes_free(&graph.title);

@@ -4,7 +4,7 @@
 #include "dump/export/html/html.h"
 
 struct html_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/run/command.h */
 	struct dump_html_limits limits;
 };
 
@@ -13,11 +13,11 @@ static const struct common_option own_options[] = {
 	{NULL},
 };
 
-static int html_run(struct dump_session *session)
+static int html_run(struct dump_run *run)
 {
-	const int status = dump_export_binary(session);
+	const int status = dump_export_binary(run);
 
-	return status == 0 ? dump_html(session, &((const struct html_options *)session->options)->limits) : status;
+	return status == 0 ? dump_html(run, &((const struct html_options *)run->options)->limits) : status;
 }
 
 static const char examples[] = "ptl-dump html -o a.html a.ptl              then open it in a browser\n"

@@ -13,10 +13,10 @@
 #include "common/program/message.h"
 #include "dump/command/commands.h"
 #include "dump/export/html/html.h"
-#include "dump/session/output.h"
+#include "dump/run/output.h"
 
 struct open_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/run/command.h */
 	struct dump_html_limits limits;
 };
 
@@ -45,10 +45,10 @@ static int make_file(char **path)
 }
 
 /* Writes the page, like ptl-dump html -o. */
-static int write_page(struct dump_session *session, const char *path)
+static int write_page(struct dump_run *run, const char *path)
 {
-	struct dump_options options = *session->options;
-	struct dump_session page = *session;
+	struct dump_options options = *run->options;
+	struct dump_run page = *run;
 	struct dump_output output;
 	int status, closed;
 
@@ -57,7 +57,7 @@ static int write_page(struct dump_session *session, const char *path)
 	page.options = &options;
 	status = dump_output_open(&page, &output);
 	if (status == 0)
-		status = dump_html(&page, &((const struct open_options *)session->options)->limits);
+		status = dump_html(&page, &((const struct open_options *)run->options)->limits);
 	if (status >= 0 && dump_output_flush(&page) < 0)
 		status = PTL_SYSTEM;
 	closed = dump_output_close(&page, status >= 0);
@@ -115,26 +115,26 @@ static int show_in_browser(const char *path)
 			   path);
 }
 
-static int open_run(struct dump_session *session)
+static int open_run(struct dump_run *run)
 {
 	char *path = NULL;
 	int status = make_file(&path), shown;
 
 	if (status == 0) {
-		status = write_page(session, path);
+		status = write_page(run, path);
 		if (status < 0)
 			unlink(path);
 	}
-	if (status >= 0 && session->options->json) {
-		common_json_object(&session->json_out, NULL);
-		common_json_string(&session->json_out, "page", path);
-		common_json_object_end(&session->json_out);
-		common_json_line(&session->json_out);
+	if (status >= 0 && run->options->json) {
+		common_json_object(&run->json_out, NULL);
+		common_json_string(&run->json_out, "page", path);
+		common_json_object_end(&run->json_out);
+		common_json_line(&run->json_out);
 	} else if (status >= 0) {
-		fprintf(session->out, "%s\n", path);
+		fprintf(run->out, "%s\n", path);
 	}
 	if (status >= 0) {
-		dump_output_flush(session);
+		dump_output_flush(run);
 		shown = show_in_browser(path);
 		status = shown < 0 ? shown : status;
 	}

@@ -2,26 +2,26 @@
 /* ptl-dump pcapng: network packets, for Wireshark. */
 #include "dump/command/commands.h"
 #include "dump/export/packet/packet_file.h"
-#include "dump/session/session.h"
+#include "dump/run/run.h"
 
-static int pcapng_run(struct dump_session *session)
+static int pcapng_run(struct dump_run *run)
 {
 	struct dump_left_out left_out = {0};
 	struct flow_timeline *timeline;
 	uint64_t packets = 0;
-	int status = dump_export_binary(session);
+	int status = dump_export_binary(run);
 
 	if (!status)
-		status = dump_session_timeline(session, &timeline);
+		status = dump_run_timeline(run, &timeline);
 	if (status < 0)
 		return status;
-	status = dump_packet_file_write(session, timeline, &packets, &left_out);
+	status = dump_packet_file_write(run, timeline, &packets, &left_out);
 	if (!status) {
 		dump_left_out_report(&left_out);
-		dump_session_say_lost(session);
+		analysis_note_lost_events(run->trace);
 	}
 	if (!status && !packets)
-		dump_session_note_nothing(session, "packets of a network", false);
+		dump_run_note_nothing(run, "packets of a network", false);
 	dump_left_out_free(&left_out);
 	flow_timeline_free(timeline);
 	return status;

@@ -5,10 +5,10 @@
 #include "common/text/text.h"
 #include "dump/command/commands.h"
 #include "dump/export/perf/perf_data.h"
-#include "dump/session/output.h"
+#include "dump/run/output.h"
 
 struct perf_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/run/command.h */
 	const char *cache;
 };
 
@@ -29,37 +29,37 @@ static int perf_check(const struct dump_options *options)
 	return 0;
 }
 
-static int write_data(struct dump_session *session, const char *folder)
+static int write_data(struct dump_run *run, const char *folder)
 {
 	struct dump_left_out left_out = {0};
 	struct flow_timeline *timeline;
 	bool guest = false;
-	int status = dump_session_timeline(session, &timeline);
+	int status = dump_run_timeline(run, &timeline);
 
 	if (status < 0)
 		return status;
-	status = dump_perf_write(session, timeline, dump_output_file(session), folder, &left_out, &guest);
+	status = dump_perf_write(run, timeline, dump_output_file(run), folder, &left_out, &guest);
 	dump_left_out_report(&left_out);
 	dump_left_out_free(&left_out);
 	flow_timeline_free(timeline);
 	if (!status)
 		common_message_note("perf --buildid-dir '%s' script%s -i '%s' --itrace=bep    decodes it", folder,
-				    guest ? " --guest-code" : "", session->options->output);
+				    guest ? " --guest-code" : "", run->options->output);
 	return status;
 }
 
-static int perf_run(struct dump_session *session)
+static int perf_run(struct dump_run *run)
 {
-	const struct perf_options *options = (const struct perf_options *)session->options;
+	const struct perf_options *options = (const struct perf_options *)run->options;
 	struct ptl_bytes folder = {0};
 	int status;
 
-	if (!dump_output_file(session))
-		return common_fail(PTL_MISUSE, "%s is no file: perf needs one", session->options->output);
-	common_text_add(&folder, options->cache ? options->cache : session->options->output);
+	if (!dump_output_file(run))
+		return common_fail(PTL_MISUSE, "%s is no file: perf needs one", run->options->output);
+	common_text_add(&folder, options->cache ? options->cache : run->options->output);
 	common_text_add(&folder, options->cache ? "" : ".debug");
 	status = folder.failed ? common_fail_memory("a path", folder.size)
-			       : write_data(session, common_text_string(&folder));
+			       : write_data(run, common_text_string(&folder));
 	common_bytes_free(&folder);
 	return status;
 }

@@ -2,11 +2,11 @@
 /* ptl-dump pprof: paths of calls as a profile for pprof. */
 #include "common/error.h"
 #include "dump/command/commands.h"
-#include "dump/export/path_session.h"
+#include "dump/export/path_run.h"
 #include "dump/export/profile/pprof.h"
 
 struct pprof_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/run/command.h */
 	struct dump_path_options paths;
 	bool lines;
 };
@@ -17,7 +17,7 @@ static const struct common_option own_options[] = {
 	 "What pprof shows unless asked for another (default: instructions; of samples their periods).",
 	 COMMON_CHOICE(struct pprof_options, paths.by, dump_path_values),
 	 COMMON_GIVEN(struct pprof_options, paths.by_given)},
-	DUMP_SAMPLE_OPTIONS(struct pprof_options, paths.samples),
+	ANALYSIS_SAMPLE_OPTIONS(struct pprof_options, paths.samples),
 	{"depth", 'd', "N", "Calls up to N deep; deeper ones are part of their callers (default: 512).",
 	 COMMON_NUMBER(struct pprof_options, paths.depth, 1, UINT32_MAX)},
 	{"lines", 0, NULL, "Tells apart on which lines of the source instructions ran, with debug information.",
@@ -25,28 +25,28 @@ static const struct common_option own_options[] = {
 	{NULL},
 };
 
-static int pprof_run(struct dump_session *session)
+static int pprof_run(struct dump_run *run)
 {
-	struct pprof_options *options = (struct pprof_options *)session->options;
-	struct dump_path_session run = {0};
+	struct pprof_options *options = (struct pprof_options *)run->options;
+	struct dump_path_run path_run = {0};
 	struct dump_left_out left_out = {0};
 	bool by_time;
-	int status = dump_export_binary(session);
+	int status = dump_export_binary(run);
 
 	if (status < 0)
 		return status;
-	options->paths.group = DUMP_PATH_THREAD;
-	status = dump_path_session_open(&run, session, NULL);
+	options->paths.group = ANALYSIS_PATH_THREAD;
+	status = dump_path_run_open(&path_run, run, NULL);
 	if (status == 0)
-		status = dump_path_session_run(&run, &options->paths);
-	dump_path_session_left_out(&run, &left_out);
+		status = dump_path_run_decode(&path_run, &options->paths);
+	dump_path_run_left_out(&path_run, &left_out);
 	if (status == 0)
-		status = dump_path_session_by_time(&run, 1, &options->paths, &by_time);
+		status = dump_path_run_by_time(&path_run, 1, &options->paths, &by_time);
 	if (status == 0)
-		status = dump_pprof(session, &run, by_time, options->lines, &left_out);
+		status = dump_pprof(run, &path_run, by_time, options->lines, &left_out);
 	dump_left_out_report(&left_out);
 	dump_left_out_free(&left_out);
-	dump_path_session_close(&run);
+	dump_path_run_close(&path_run);
 	return status;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ptl-dump speedscope: paths of calls for speedscope.app. */
 #include "dump/command/commands.h"
-#include "dump/export/path_session.h"
 #include "dump/export/flame/speedscope.h"
+#include "dump/export/path_run.h"
 
 struct speedscope_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/run/command.h */
 	struct dump_path_options paths;
 };
 
@@ -15,24 +15,24 @@ static const struct common_option own_options[] = {
 	{NULL},
 };
 
-static int speedscope_run(struct dump_session *session)
+static int speedscope_run(struct dump_run *run)
 {
-	const struct speedscope_options *options = (const struct speedscope_options *)session->options;
-	struct dump_path_session run = {0};
+	const struct speedscope_options *options = (const struct speedscope_options *)run->options;
+	struct dump_path_run path_run = {0};
 	struct dump_left_out left_out = {0};
 	bool by_time;
-	int status = dump_path_session_open(&run, session, NULL);
+	int status = dump_path_run_open(&path_run, run, NULL);
 
 	if (status == 0)
-		status = dump_path_session_run(&run, &options->paths);
-	dump_path_session_left_out(&run, &left_out);
+		status = dump_path_run_decode(&path_run, &options->paths);
+	dump_path_run_left_out(&path_run, &left_out);
 	if (status == 0)
-		status = dump_path_session_by_time(&run, 1, &options->paths, &by_time);
+		status = dump_path_run_by_time(&path_run, 1, &options->paths, &by_time);
 	if (status == 0)
-		status = dump_speedscope(session, &run, by_time, &left_out);
+		status = dump_speedscope(run, &path_run, by_time, &left_out);
 	dump_left_out_report(&left_out);
 	dump_left_out_free(&left_out);
-	dump_path_session_close(&run);
+	dump_path_run_close(&path_run);
 	return status;
 }
 

@@ -6,11 +6,11 @@
 #include "dump/export/export.h"
 #include "dump/export/profile/labels.h"
 #include "dump/export/table/sqlite.h"
-#include "dump/session/output.h"
-#include "dump/session/traces.h"
+#include "dump/run/output.h"
+#include "dump/run/traces.h"
 
 struct sqlite_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/run/command.h */
 	bool no_calls;
 	struct dump_labels labels;
 };
@@ -30,7 +30,7 @@ static const struct dump_row_table *const tables[] = {
 #define TABLES (sizeof(tables) / sizeof(tables[0]) - 1)
 #define TABLES_OF_CALLS 2 /* these come last */
 
-struct run {
+struct table_run {
 	struct dump_sqlite *database;
 	size_t table_count;
 	uint64_t traces;
@@ -49,32 +49,32 @@ static int sqlite_check(const struct dump_options *options)
 	return 0;
 }
 
-static int add_trace(void *context, struct dump_session *session)
+static int add_trace(void *context, struct dump_run *run)
 {
-	struct run *run = context;
+	struct table_run *table_run = context;
 
-	return dump_row_run(session, tables, run->table_count, common_text_string(&run->labels),
-			    dump_sqlite_trace(run->database, ++run->traces));
+	return dump_row_run(run, tables, table_run->table_count, common_text_string(&table_run->labels),
+			    dump_sqlite_trace(table_run->database, ++table_run->traces));
 }
 
-static int sqlite_run(struct dump_session *session)
+static int sqlite_run(struct dump_run *run)
 {
-	const struct sqlite_options *options = (const struct sqlite_options *)session->options;
-	struct run run = {.table_count = TABLES - (options->no_calls ? TABLES_OF_CALLS : 0)};
-	const char *path = dump_output_file(session);
+	const struct sqlite_options *options = (const struct sqlite_options *)run->options;
+	struct table_run table_run = {.table_count = TABLES - (options->no_calls ? TABLES_OF_CALLS : 0)};
+	const char *path = dump_output_file(run);
 	int status, finding = 0;
 
 	if (!path)
-		return common_fail(PTL_MISUSE, "%s is no file: a database needs one", session->options->output);
-	status = dump_labels_format(&options->labels, &run.labels);
+		return common_fail(PTL_MISUSE, "%s is no file: a database needs one", run->options->output);
+	status = dump_labels_format(&options->labels, &table_run.labels);
 	if (status == 0)
-		status = dump_sqlite_open(&run.database, path, tables);
+		status = dump_sqlite_open(&table_run.database, path, tables);
 	if (status == 0)
-		status = finding = dump_session_traces(session, add_trace, &run);
+		status = finding = dump_run_traces(run, add_trace, &table_run);
 	if (status >= 0)
-		status = dump_sqlite_finish(run.database);
-	dump_sqlite_close(run.database);
-	common_bytes_free(&run.labels);
+		status = dump_sqlite_finish(table_run.database);
+	dump_sqlite_close(table_run.database);
+	common_bytes_free(&table_run.labels);
 	return status ? status : finding;
 }
 

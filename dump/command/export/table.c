@@ -9,11 +9,11 @@
 #include "dump/export/profile/labels.h"
 #include "dump/export/table/row_schema.h"
 #include "dump/export/table/row_text.h"
-#include "dump/session/session.h"
-#include "dump/session/traces.h"
+#include "dump/run/run.h"
+#include "dump/run/traces.h"
 
 struct table_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/run/command.h */
 	enum dump_row_format format;
 	bool no_header;
 	bool has_ddl;
@@ -66,32 +66,32 @@ static int find_table(const char *name, const struct dump_row_table **table)
 	return status;
 }
 
-struct run {
+struct table_run {
 	struct dump_row_text text;
 	const struct dump_row_table *table;
 	struct ptl_bytes labels;
 };
 
-static int add_trace(void *context, struct dump_session *session)
+static int add_trace(void *context, struct dump_run *run)
 {
-	struct run *run = context;
+	struct table_run *table_run = context;
 	int status;
 
-	dump_row_text_begin(&run->text, run->table, session);
-	status = dump_row_run(session, &run->table, 1, common_text_string(&run->labels), &run->text.sink);
-	return status ? status : dump_row_text_end(&run->text);
+	dump_row_text_begin(&table_run->text, table_run->table, run);
+	status = dump_row_run(run, &table_run->table, 1, common_text_string(&table_run->labels), &table_run->text.sink);
+	return status ? status : dump_row_text_end(&table_run->text);
 }
 
 /* Prints the definition of one table or of all tables. */
-static int print_ddl(struct dump_session *session, enum dump_row_dialect dialect)
+static int print_ddl(struct dump_run *run, enum dump_row_dialect dialect)
 {
 	const struct dump_row_table *one[2] = {NULL};
 	struct ptl_bytes text = {0};
-	int status = session->operand ? find_table(session->operand, &one[0]) : 0;
+	int status = run->operand ? find_table(run->operand, &one[0]) : 0;
 
 	if (status == 0) {
-		dump_row_schema(&text, dialect, session->operand ? one : dump_row_tables);
-		common_text_write(&text, session->out);
+		dump_row_schema(&text, dialect, run->operand ? one : dump_row_tables);
+		common_text_write(&text, run->out);
 		status = text.failed ? common_fail_memory("statements", text.size) : 0;
 	}
 	common_bytes_free(&text);
@@ -114,30 +114,30 @@ static void table_free_options(struct dump_options *options)
 	common_string_list_free(&((struct table_options *)options)->labels.given);
 }
 
-static int table_run(struct dump_session *session)
+static int table_run(struct dump_run *run)
 {
-	const struct table_options *options = (const struct table_options *)session->options;
-	struct run run = {
-		.text = {.sink = {dump_row_text_write}, .session = session, .format = options->format},
+	const struct table_options *options = (const struct table_options *)run->options;
+	struct table_run table_run = {
+		.text = {.sink = {dump_row_text_write}, .run = run, .format = options->format},
 	};
 	int status;
 
 	if (options->has_ddl)
-		return print_ddl(session, options->ddl);
-	status = find_table(session->operand, &run.table);
+		return print_ddl(run, options->ddl);
+	status = find_table(run->operand, &table_run.table);
 	if (status == 0 && (options->format == DUMP_ROW_BINARY || options->format == DUMP_ROW_BINARY_NAMES))
-		status = dump_export_binary(session);
+		status = dump_export_binary(run);
 	if (status == 0)
-		status = dump_labels_format(&options->labels, &run.labels);
+		status = dump_labels_format(&options->labels, &table_run.labels);
 	/* Checks the options before printing the names of columns. */
 	if (status == 0)
-		status = dump_session_check(session);
+		status = dump_run_check(run);
 	if (status == 0 && !(options->no_header && has_header(options->format)))
-		dump_row_text_head(&run.text, run.table);
+		dump_row_text_head(&table_run.text, table_run.table);
 	if (status == 0)
-		status = dump_session_traces(session, add_trace, &run);
-	dump_row_text_free(&run.text);
-	common_bytes_free(&run.labels);
+		status = dump_run_traces(run, add_trace, &table_run);
+	dump_row_text_free(&table_run.text);
+	common_bytes_free(&table_run.labels);
 	return status;
 }
 

@@ -6,7 +6,7 @@
 #define SLICES_DEFAULT 5000000
 
 struct timeline_options {
-	struct dump_options shared; /* must come first: see dump/session/command.h */
+	struct dump_options shared; /* must come first: see dump/run/command.h */
 	uint32_t format;
 	bool by_instructions;
 	uint64_t min_time;
@@ -33,7 +33,7 @@ static const struct common_option own_options[] = {
 	{NULL},
 };
 
-static int write_timeline(struct dump_call_session *calls, const struct timeline_options *options)
+static int write_timeline(struct dump_run *run, struct analysis_calls *calls, const struct timeline_options *options)
 {
 	const struct dump_timeline_options what = {
 		.format = formats[options->format],
@@ -42,25 +42,25 @@ static int write_timeline(struct dump_call_session *calls, const struct timeline
 		.max_slices = options->max_slices_given ? options->max_slices : SLICES_DEFAULT,
 	};
 	struct dump_left_out left_out = {0};
-	const int status = dump_timeline(calls, &what, &left_out);
+	const int status = dump_timeline(run, calls, &what, &left_out);
 
 	dump_left_out_report(&left_out);
 	dump_left_out_free(&left_out);
 	return status;
 }
 
-static int timeline_run(struct dump_session *session)
+static int timeline_run(struct dump_run *run)
 {
-	const struct timeline_options *options = (const struct timeline_options *)session->options;
-	struct dump_call_session calls;
-	int status = formats[options->format]->binary ? dump_export_binary(session) : 0;
+	const struct timeline_options *options = (const struct timeline_options *)run->options;
+	struct analysis_calls calls;
+	int status = formats[options->format]->binary ? dump_export_binary(run) : 0;
 
 	if (status < 0)
 		return status;
-	status = dump_call_session_open(&calls, session);
+	status = dump_calls_open(&calls, run);
 	if (status == 0)
-		status = write_timeline(&calls, options);
-	dump_call_session_close(&calls);
+		status = write_timeline(run, &calls, options);
+	dump_calls_close(&calls, run);
 	return status;
 }
 

@@ -3,11 +3,11 @@
 #ifndef DUMP_EXPORT_COVERAGE_COVERAGE_H
 #define DUMP_EXPORT_COVERAGE_COVERAGE_H
 
-#include "dump/analysis/coverage.h"
+#include "analysis/coverage/coverage.h"
 
 struct dump_coverage_print {
-	struct dump_session *session; /* provides the output */
-	const struct dump_coverage *coverage;
+	struct dump_run *run; /* provides the output */
+	const struct analysis_coverage *coverage;
 	struct ptl_bytes line, name;
 };
 

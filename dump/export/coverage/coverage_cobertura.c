@@ -8,11 +8,12 @@
 #include "common/text/text.h"
 #include "dump/export/coverage/coverage.h"
 #include "dump/print/markup.h"
+#include "dump/run/command.h"
 #include "elf/demangle.h"
 
-static void add_sum(struct dump_coverage_sum *to, const struct dump_covered_file *file)
+static void add_sum(struct analysis_coverage_sum *to, const struct analysis_covered_file *file)
 {
-	dump_coverage_sum(file, to);
+	analysis_coverage_sum(file, to);
 }
 
 static double share(uint64_t part, uint64_t all)
@@ -20,7 +21,7 @@ static double share(uint64_t part, uint64_t all)
 	return all ? (double)part / (double)all : 1;
 }
 
-static void rates(struct ptl_bytes *line, const struct dump_coverage_sum *sum)
+static void rates(struct ptl_bytes *line, const struct analysis_coverage_sum *sum)
 {
 	common_text_format(line, " line-rate=\"%.4f\" branch-rate=\"%.4f\"", share(sum->lines_run, sum->lines),
 			   share(sum->branches_run, sum->branches));
@@ -48,7 +49,7 @@ static size_t folder_size(const char *path)
  * Writes the branch coverage of a line: number of directions, and how many were taken. *at: index in branches, advanced
  * past the line.
  */
-static void conditions(const struct dump_covered_file *file, uint32_t number, size_t *at, struct ptl_bytes *line)
+static void conditions(const struct analysis_covered_file *file, uint32_t number, size_t *at, struct ptl_bytes *line)
 {
 	uint64_t ways = 0, gone = 0;
 
@@ -66,7 +67,7 @@ static void conditions(const struct dump_covered_file *file, uint32_t number, si
 		common_text_add(line, " branch=\"false\"");
 }
 
-static void lines(struct ptl_bytes *line, const struct dump_covered_file *file)
+static void lines(struct ptl_bytes *line, const struct analysis_covered_file *file)
 {
 	size_t at = 0;
 
@@ -80,16 +81,16 @@ static void lines(struct ptl_bytes *line, const struct dump_covered_file *file)
 	common_text_add(line, "</lines>\n");
 }
 
-static void methods(struct dump_coverage_print *print, const struct dump_covered_file *file)
+static void methods(struct dump_coverage_print *print, const struct analysis_covered_file *file)
 {
 	struct ptl_bytes *line = &print->line, *name = &print->name;
 
 	common_text_add(line, "<methods>\n");
 	for (size_t i = 0; i < file->function_count; i++) {
-		const struct dump_covered_function *function = &file->functions[i];
+		const struct analysis_covered_function *function = &file->functions[i];
 
 		name->size = 0;
-		if (print->session->options->no_demangle || !elf_demangle(function->name, name))
+		if (print->run->options->no_demangle || !elf_demangle(function->name, name))
 			common_text_add(name, function->name);
 		attribute(line, "<method name=\"", name->data, name->size);
 		common_text_format(line,
@@ -100,12 +101,12 @@ static void methods(struct dump_coverage_print *print, const struct dump_covered
 	common_text_add(line, "</methods>\n");
 }
 
-static void add_file(struct dump_coverage_print *print, const struct dump_covered_file *file)
+static void add_file(struct dump_coverage_print *print, const struct analysis_covered_file *file)
 {
 	const char *base = common_base_name(file->path);
 	const size_t absolute = *file->path == '/';
 	struct ptl_bytes *line = &print->line;
-	struct dump_coverage_sum sum = {0};
+	struct analysis_coverage_sum sum = {0};
 
 	add_sum(&sum, file);
 	attribute(line, "<class name=\"", base, strlen(base));
@@ -122,10 +123,10 @@ static void add_file(struct dump_coverage_print *print, const struct dump_covere
 /* Writes the files of one folder. *at: index of the first file, advanced to the next folder. */
 static void add_package(struct dump_coverage_print *print, size_t *at)
 {
-	const struct dump_coverage *coverage = print->coverage;
+	const struct analysis_coverage *coverage = print->coverage;
 	const char *path = coverage->files[*at].path;
 	const size_t size = folder_size(path);
-	struct dump_coverage_sum sum = {0};
+	struct analysis_coverage_sum sum = {0};
 	size_t end = *at;
 
 	for (; end < coverage->file_count && folder_size(coverage->files[end].path) == size &&
@@ -142,7 +143,7 @@ static void add_package(struct dump_coverage_print *print, size_t *at)
 	for (; *at < end; ++*at) {
 		if (coverage->files[*at].line_count)
 			add_file(print, &coverage->files[*at]);
-		common_text_write(&print->line, print->session->out);
+		common_text_write(&print->line, print->run->out);
 		print->line.size = 0;
 	}
 	common_text_add(&print->line, "</classes>\n</package>\n");
@@ -151,10 +152,10 @@ static void add_package(struct dump_coverage_print *print, size_t *at)
 int dump_coverage_cobertura(struct dump_coverage_print *print)
 {
 	/* Milliseconds. Taken from the trace, so the same trace always gives the same bytes. */
-	const int64_t wall = ptl_trace_machine(print->session->trace)->wall_start;
-	const struct dump_coverage *coverage = print->coverage;
+	const int64_t wall = ptl_trace_machine(print->run->trace)->wall_start;
+	const struct analysis_coverage *coverage = print->coverage;
 	struct ptl_bytes *line = &print->line;
-	struct dump_coverage_sum sum = {0};
+	struct analysis_coverage_sum sum = {0};
 	int status = 0;
 
 	for (size_t i = 0; i < coverage->file_count; i++)
@@ -171,9 +172,9 @@ int dump_coverage_cobertura(struct dump_coverage_print *print)
 	common_text_add(line, "<sources>\n<source>/</source>\n</sources>\n<packages>\n");
 	for (size_t at = 0; !status && at < coverage->file_count;) {
 		add_package(print, &at);
-		status = dump_output_check(print->session);
+		status = dump_output_check(print->run);
 	}
 	common_text_add(line, "</packages>\n</coverage>\n");
-	common_text_write(line, print->session->out);
+	common_text_write(line, print->run->out);
 	return status;
 }

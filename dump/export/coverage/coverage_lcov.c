@@ -4,9 +4,10 @@
 
 #include "common/text/text.h"
 #include "dump/export/coverage/coverage.h"
+#include "dump/run/command.h"
 
 /* Writes the functions of a file. A record is one line, so control characters and invalid UTF-8 become \xNN. */
-static void functions(struct ptl_bytes *line, const struct dump_covered_file *file)
+static void functions(struct ptl_bytes *line, const struct analysis_covered_file *file)
 {
 	uint64_t run = 0;
 
@@ -27,7 +28,7 @@ static void functions(struct ptl_bytes *line, const struct dump_covered_file *fi
 /*
  * Writes both directions of a branch: 0 continues after the branch, 1 is the taken branch. "-": the branch did not run.
  */
-static void branch(struct ptl_bytes *line, const struct dump_covered_branch *one)
+static void branch(struct ptl_bytes *line, const struct analysis_covered_branch *one)
 {
 	const uint64_t ways[] = {one->not_taken, one->taken};
 
@@ -41,11 +42,11 @@ static void branch(struct ptl_bytes *line, const struct dump_covered_branch *one
 	}
 }
 
-static void add_file(struct ptl_bytes *line, const struct dump_covered_file *file)
+static void add_file(struct ptl_bytes *line, const struct analysis_covered_file *file)
 {
-	struct dump_coverage_sum sum = {0};
+	struct analysis_coverage_sum sum = {0};
 
-	dump_coverage_sum(file, &sum);
+	analysis_coverage_sum(file, &sum);
 	common_text_add(line, "SF:");
 	common_text_safe(line, file->path);
 	common_text_add(line, "\n");
@@ -63,14 +64,14 @@ int dump_coverage_lcov(struct dump_coverage_print *print)
 	int status = 0;
 
 	for (size_t i = 0; !status && i < print->coverage->file_count; i++) {
-		const struct dump_covered_file *file = &print->coverage->files[i];
+		const struct analysis_covered_file *file = &print->coverage->files[i];
 
 		if (!file->line_count)
 			continue;
 		print->line.size = 0;
 		add_file(&print->line, file);
-		common_text_write(&print->line, print->session->out);
-		status = dump_output_check(print->session);
+		common_text_write(&print->line, print->run->out);
+		status = dump_output_check(print->run);
 	}
 	return status;
 }

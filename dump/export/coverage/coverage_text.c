@@ -23,7 +23,7 @@ static void share_cells(struct dump_table *table, uint64_t part, uint64_t all, e
 	dump_cell_text(table, style);
 }
 
-static void text_row(struct dump_table *table, const struct dump_coverage_sum *sum, const char *name,
+static void text_row(struct dump_table *table, const struct analysis_coverage_sum *sum, const char *name,
 		     enum dump_style style)
 {
 	share_cells(table, sum->lines_run, sum->lines, style);
@@ -33,7 +33,7 @@ static void text_row(struct dump_table *table, const struct dump_coverage_sum *s
 }
 
 /* Prints "/src/a.c: did not run: 12-14, 20". */
-static void not_run(struct dump_coverage_print *print, const struct dump_covered_file *file)
+static void not_run(struct dump_coverage_print *print, const struct analysis_covered_file *file)
 {
 	struct ptl_bytes *line = &print->line;
 	bool any = false;
@@ -55,26 +55,26 @@ static void not_run(struct dump_coverage_print *print, const struct dump_covered
 		any = true;
 	}
 	common_text_add(line, any ? "\n" : "");
-	common_text_write(line, print->session->out);
+	common_text_write(line, print->run->out);
 }
 
 int dump_coverage_text(struct dump_coverage_print *print)
 {
-	const struct dump_coverage *coverage = print->coverage;
+	const struct analysis_coverage *coverage = print->coverage;
 	struct dump_table table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])};
-	struct dump_coverage_sum all = {0};
+	struct analysis_coverage_sum all = {0};
 	int status;
 
 	for (size_t i = 0; i < coverage->file_count; i++) {
-		struct dump_coverage_sum sum = {0};
+		struct analysis_coverage_sum sum = {0};
 
-		dump_coverage_sum(&coverage->files[i], &sum);
-		dump_coverage_sum(&coverage->files[i], &all);
+		analysis_coverage_sum(&coverage->files[i], &sum);
+		analysis_coverage_sum(&coverage->files[i], &all);
 		if (sum.lines)
 			text_row(&table, &sum, coverage->files[i].path, DUMP_STYLE_PLAIN);
 	}
 	text_row(&table, &all, "all", DUMP_STYLE_BOLD);
-	status = dump_table_print(&table, print->session);
+	status = dump_table_print(&table, print->run);
 	for (size_t i = 0; !status && coverage->changes && i < coverage->file_count; i++)
 		not_run(print, &coverage->files[i]);
 	return status;
@@ -82,7 +82,7 @@ int dump_coverage_text(struct dump_coverage_print *print)
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
 
-static void json_sum(struct common_json *json, const struct dump_coverage_sum *sum)
+static void json_sum(struct common_json *json, const struct analysis_coverage_sum *sum)
 {
 	common_json_u64(json, "lines_found", sum->lines);
 	common_json_u64(json, "lines_run", sum->lines_run);
@@ -92,7 +92,7 @@ static void json_sum(struct common_json *json, const struct dump_coverage_sum *s
 	common_json_u64(json, "functions_run", sum->functions_run);
 }
 
-static void json_lists(struct common_json *json, const struct dump_covered_file *file)
+static void json_lists(struct common_json *json, const struct analysis_covered_file *file)
 {
 	common_json_array(json, "functions");
 	for (size_t i = 0; i < file->function_count; i++) {
@@ -126,23 +126,23 @@ static void json_lists(struct common_json *json, const struct dump_covered_file 
 
 int dump_coverage_json(struct dump_coverage_print *print)
 {
-	struct common_json *json = &print->session->json_out;
+	struct common_json *json = &print->run->json_out;
 	int status = 0;
 
 	for (size_t i = 0; !status && i < print->coverage->file_count; i++) {
-		const struct dump_covered_file *file = &print->coverage->files[i];
-		struct dump_coverage_sum sum = {0};
+		const struct analysis_covered_file *file = &print->coverage->files[i];
+		struct analysis_coverage_sum sum = {0};
 
 		if (!file->line_count)
 			continue;
-		dump_coverage_sum(file, &sum);
+		analysis_coverage_sum(file, &sum);
 		common_json_object(json, NULL);
 		common_json_string(json, "file", file->path);
 		json_sum(json, &sum);
 		json_lists(json, file);
 		common_json_object_end(json);
 		common_json_line(json);
-		status = dump_output_check(print->session);
+		status = dump_output_check(print->run);
 	}
 	return status;
 }

@@ -21,6 +21,6 @@ void dump_ctf_metadata(const struct ptl_trace *trace, struct ptl_bytes *text);
  * Writes the selected events as packets of one stream. Adds omitted data to left_out. Returns 0, PTL_SYSTEM,
  * PTL_NO_MEMORY, or a status of ptl_process.
  */
-int dump_ctf_stream(struct dump_session *session, int fd, struct dump_left_out *left_out);
+int dump_ctf_stream(struct dump_run *run, int fd, struct dump_left_out *left_out);
 
 #endif

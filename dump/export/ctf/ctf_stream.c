@@ -2,6 +2,7 @@
 /* Writes the stream of a CTF trace: packets of events, as described by the metadata. */
 #include <string.h>
 
+#include "analysis/event/value.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/hash_map.h"
@@ -9,14 +10,13 @@
 #include "common/text/text.h"
 #include "common/text/utf8.h"
 #include "dump/export/ctf/ctf.h"
-#include "dump/print/value.h"
 
 #define MAGIC 0xc1fc1fc1u
 #define PACKET_HEAD (4 + 16 + 4 + 4 * 8) /* bytes */
 #define PACKET_SIZE ((size_t)256 << 10)  /* A packet ends after the event that reaches this size. */
 
 struct writing {
-	struct dump_session *session;
+	struct dump_run *run;
 	const struct ptl_trace *trace;
 	int fd;
 	struct common_hash_map classes; /* class number by address of the schema */
@@ -105,7 +105,7 @@ static void put_value(struct writing *writing, const struct ptl_value *value)
 		put_bytes(out, value->bytes, value->size);
 	} else {
 		writing->text.size = 0;
-		if (!dump_value_string(&writing->text, value))
+		if (!analysis_value_string(&writing->text, value))
 			common_write_bytes(&writing->text, value->bytes, value->size);
 		put_string(out, writing->text.data, writing->text.size);
 	}
@@ -225,10 +225,11 @@ static void begin_packet(struct writing *writing)
 static int take_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct writing *writing = context;
-	const struct dump_filter *filter = &writing->session->options->filter;
+	const struct analysis_filter *filter = &writing->run->options->filter;
 
 	(void)trace;
-	if (!dump_filter_wants_thread(filter, event->pid, event->tid) || !common_id_set_has(&filter->cpus, event->cpu))
+	if (!analysis_filter_wants_thread(filter, event->pid, event->tid) ||
+	    !common_id_set_has(&filter->cpus, event->cpu))
 		return 0;
 	/* Timestamps in a CTF stream must not decrease. */
 	if (event->time > writing->last_time)
@@ -240,24 +241,24 @@ static int take_event(void *context, struct ptl_trace *trace, const struct ptl_e
 	return writing->packet.size >= PACKET_SIZE || writing->packet.failed ? flush_stream(writing) : 0;
 }
 
-int dump_ctf_stream(struct dump_session *session, int fd, struct dump_left_out *left_out)
+int dump_ctf_stream(struct dump_run *run, int fd, struct dump_left_out *left_out)
 {
-	const struct dump_filter *filter = &session->options->filter;
+	const struct analysis_filter *filter = &run->options->filter;
 	const struct ptl_event_filter times = {
 		.size = sizeof(times),
 		.first_time = filter->first_time,
 		.last_time = filter->last_time == UINT64_MAX ? 0 : filter->last_time,
 	};
 	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take_event};
-	struct writing writing = {.session = session, .trace = session->trace, .fd = fd};
+	struct writing writing = {.run = run, .trace = run->trace, .fd = fd};
 	int64_t wall;
 	int status = 0;
 
-	ptl_trace_id(session->trace, &writing.id, &wall);
-	for (size_t i = 0; !status && i < ptl_schema_count(session->trace); i++)
-		status = common_hash_map_put(&writing.classes, (uintptr_t)ptl_schema_at(session->trace, i), i);
+	ptl_trace_id(run->trace, &writing.id, &wall);
+	for (size_t i = 0; !status && i < ptl_schema_count(run->trace); i++)
+		status = common_hash_map_put(&writing.classes, (uintptr_t)ptl_schema_at(run->trace, i), i);
 	if (!status)
-		status = ptl_process(session->trace, &times, &callbacks, &writing);
+		status = ptl_process(run->trace, &times, &callbacks, &writing);
 	if (!status)
 		status = flush_stream(&writing);
 	dump_left_out_add(left_out, writing.rests, "event's bytes that no field explains",

@@ -14,7 +14,7 @@
 #define PIECE ((size_t)128 << 10)
 
 struct folded {
-	struct dump_session *session;
+	struct dump_run *run;
 	const struct dump_flame_tree *tree;
 	struct ptl_bytes names;
 	size_t *starts; /* start of each name in `names`, and the end of the last; owned */
@@ -75,9 +75,9 @@ static int write_lines(struct folded *folded)
 {
 	if (folded->path.failed || folded->ends.failed || folded->lines.failed)
 		return common_fail_memory("a path of calls", folded->path.size);
-	common_text_write(&folded->lines, folded->session->out);
+	common_text_write(&folded->lines, folded->run->out);
 	folded->lines.size = 0;
-	return dump_output_check(folded->session);
+	return dump_output_check(folded->run);
 }
 
 static int write_folded(struct folded *folded, bool two)
@@ -96,9 +96,9 @@ static int write_folded(struct folded *folded, bool two)
 	return status == 0 ? write_lines(folded) : status;
 }
 
-int dump_flame_folded(struct dump_session *session, const struct dump_flame_tree *tree, bool two)
+int dump_flame_folded(struct dump_run *run, const struct dump_flame_tree *tree, bool two)
 {
-	struct folded folded = {.session = session, .tree = tree};
+	struct folded folded = {.run = run, .tree = tree};
 	const int status = write_folded(&folded, two);
 
 	common_bytes_free(&folded.names);

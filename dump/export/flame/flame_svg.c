@@ -19,7 +19,7 @@
 #define NARROW 0.1
 
 struct svg {
-	struct dump_session *session;
+	struct dump_run *run;
 	const struct dump_flame_tree *tree;
 	const struct dump_flame_look *look;
 	struct ptl_bytes text;
@@ -153,9 +153,9 @@ static int add_frames(struct svg *svg)
 		add_frame(svg, node, next[node->depth], &svg->text);
 		next[node->depth + 1] = next[node->depth];
 		next[node->depth] += width;
-		common_text_write(&svg->text, svg->session->out);
+		common_text_write(&svg->text, svg->run->out);
 		if (i % 1024 == 0)
-			status = dump_output_check(svg->session);
+			status = dump_output_check(svg->run);
 	}
 	free(next);
 	return svg->text.failed ? common_fail_memory("a picture", svg->text.size) : status;
@@ -219,7 +219,7 @@ static void add_head(struct svg *svg, const char *left_out)
 	if (left_out)
 		add_words(text, "<text id=\"left-out\" x=\"10\" y=\"52\">left out: ", left_out, "</text>\n");
 	common_text_add(text, "<g id=\"frames\">\n");
-	common_text_write(text, svg->session->out);
+	common_text_write(text, svg->run->out);
 }
 
 /* Adds a note about paths that only the other trace has: their width is 0. */
@@ -235,10 +235,10 @@ static void add_missing(const struct svg *svg, struct dump_left_out *left_out)
 	common_bytes_free(&share);
 }
 
-int dump_flame_svg(struct dump_session *session, const struct dump_flame_tree *tree, const struct dump_flame_look *look,
+int dump_flame_svg(struct dump_run *run, const struct dump_flame_tree *tree, const struct dump_flame_look *look,
 		   struct dump_left_out *left_out)
 {
-	struct svg svg = {.session = session, .tree = tree, .look = look, .side = look->two && !look->of_first};
+	struct svg svg = {.run = run, .tree = tree, .look = look, .side = look->two && !look->of_first};
 	int status;
 
 	measure_svg(&svg);
@@ -248,7 +248,7 @@ int dump_flame_svg(struct dump_session *session, const struct dump_flame_tree *t
 	add_head(&svg, dump_left_out_text(left_out));
 	status = add_frames(&svg);
 	if (status == 0)
-		fprintf(session->out, "</g>\n<script><![CDATA[\n%s]]></script>\n</svg>\n", dump_flame_script);
+		fprintf(run->out, "</g>\n<script><![CDATA[\n%s]]></script>\n</svg>\n", dump_flame_script);
 	common_bytes_free(&svg.text);
 	return status;
 }

@@ -37,14 +37,14 @@ static int find_name(struct dump_flame_tree *tree, struct ptl_bytes *text, uint3
 
 /* ---- nodes --------------------------------------------------------------------------------------- */
 
-_Static_assert(offsetof(struct dump_flame_node, parent) == offsetof(struct dump_path_key, parent) &&
-		       offsetof(struct dump_flame_node, name) == offsetof(struct dump_path_key, what) &&
-		       NODES_MAX <= DUMP_PATH_NUMBER_MAX,
+_Static_assert(offsetof(struct dump_flame_node, parent) == offsetof(struct analysis_path_key, parent) &&
+		       offsetof(struct dump_flame_node, name) == offsetof(struct analysis_path_key, what) &&
+		       NODES_MAX <= ANALYSIS_PATH_NUMBER_MAX,
 	       "a node begins with its key, and its number has a place in the table");
 
-static struct dump_path_nodes nodes_of(const struct dump_flame_tree *tree)
+static struct analysis_path_nodes nodes_of(const struct dump_flame_tree *tree)
 {
-	return (struct dump_path_nodes){tree->nodes, sizeof(*tree->nodes)};
+	return (struct analysis_path_nodes){tree->nodes, sizeof(*tree->nodes)};
 }
 
 static int add_node(struct dump_flame_tree *tree, uint32_t parent, uint32_t name, uint32_t *number)
@@ -61,10 +61,10 @@ static int add_node(struct dump_flame_tree *tree, uint32_t parent, uint32_t name
 /* Finds or adds a node. Beyond the limit, *number is the parent. */
 static int find_node(struct dump_flame_tree *tree, uint32_t parent, uint32_t name, uint32_t *number)
 {
-	const struct dump_path_key key = {parent, name};
+	const struct analysis_path_key key = {parent, name};
 	int status;
 
-	*number = dump_path_table_find(&tree->by_path, nodes_of(tree), key);
+	*number = analysis_path_table_find(&tree->by_path, nodes_of(tree), key);
 	if (*number)
 		return 0;
 	if (tree->count >= NODES_MAX) {
@@ -73,7 +73,7 @@ static int find_node(struct dump_flame_tree *tree, uint32_t parent, uint32_t nam
 		return 0;
 	}
 	status = add_node(tree, parent, name, number);
-	return status == 0 ? dump_path_table_put(&tree->by_path, nodes_of(tree), *number) : status;
+	return status == 0 ? analysis_path_table_put(&tree->by_path, nodes_of(tree), *number) : status;
 }
 
 /* ---- paths --------------------------------------------------------------------------------------- */
@@ -81,28 +81,28 @@ static int find_node(struct dump_flame_tree *tree, uint32_t parent, uint32_t nam
 /* Context for adding the paths of a trace. */
 struct adding {
 	struct dump_flame_tree *tree;
-	const struct dump_paths *paths;
-	struct dump_path_numbers functions; /* names by function, from 1 */
-	uint32_t *names;                    /* name by node */
+	const struct analysis_paths *paths;
+	struct analysis_path_numbers functions; /* names by function, from 1 */
+	uint32_t *names;                        /* name by node */
 	uint32_t *places; /* node of the flame tree by node of the paths; if reversed: root of each node */
 	bool second;
 };
 
 static uint64_t value_of(const struct adding *adding, size_t at)
 {
-	const struct dump_path_node *node = &adding->paths->tree.nodes[at];
+	const struct analysis_path_node *node = &adding->paths->tree.nodes[at];
 
 	return adding->tree->by_time ? node->self_time : node->self_instructions;
 }
 
 static int name_function(struct adding *adding, uint32_t function, struct ptl_bytes *text, uint32_t *name)
 {
-	uint32_t *known = dump_path_number(&adding->functions, function);
+	uint32_t *known = analysis_path_number(&adding->functions, function);
 	int status;
 
 	if (!*known) {
 		text->size = 0;
-		dump_path_function_text(adding->paths, function, text);
+		analysis_path_function_text(adding->paths, function, text);
 		status = find_name(adding->tree, text, name);
 		if (status < 0)
 			return status;
@@ -114,19 +114,19 @@ static int name_function(struct adding *adding, uint32_t function, struct ptl_by
 
 static int name_node(struct adding *adding, size_t at, struct ptl_bytes *text)
 {
-	const struct dump_path_node *node = &adding->paths->tree.nodes[at];
+	const struct analysis_path_node *node = &adding->paths->tree.nodes[at];
 
 	if (node->parent)
 		return name_function(adding, node->function, text, &adding->names[at]);
 	text->size = 0;
-	dump_path_root_text(adding->paths, node->function, text);
+	analysis_path_root_text(adding->paths, node->function, text);
 	return find_name(adding->tree, text, &adding->names[at]);
 }
 
 /* Adds a node. Its parent was added before. */
 static int add_forward(struct adding *adding, size_t at)
 {
-	const struct dump_path_node *node = &adding->paths->tree.nodes[at];
+	const struct analysis_path_node *node = &adding->paths->tree.nodes[at];
 	const int status = find_node(adding->tree, node->parent ? adding->places[node->parent] : 0, adding->names[at],
 				     &adding->places[at]);
 
@@ -138,7 +138,7 @@ static int add_forward(struct adding *adding, size_t at)
 /* Adds the reversed path of a node with a self value. The program remains the first part of the path. */
 static int add_reverse(struct adding *adding, size_t at)
 {
-	const struct dump_path_node *nodes = adding->paths->tree.nodes;
+	const struct analysis_path_node *nodes = adding->paths->tree.nodes;
 	const uint64_t value = value_of(adding, at);
 	const uint32_t root = nodes[at].parent ? adding->places[nodes[at].parent] : (uint32_t)at;
 	uint32_t place = 0, depth = 0;
@@ -172,7 +172,7 @@ static int add_all(struct adding *adding)
 	return status;
 }
 
-int dump_flame_tree_add(struct dump_flame_tree *tree, const struct dump_paths *paths, bool second)
+int dump_flame_tree_add(struct dump_flame_tree *tree, const struct analysis_paths *paths, bool second)
 {
 	const size_t count = paths->tree.count;
 	struct adding adding = {.tree = tree, .paths = paths, .second = second};
@@ -191,11 +191,11 @@ int dump_flame_tree_add(struct dump_flame_tree *tree, const struct dump_paths *p
 		return status;
 	adding.names = calloc(count + 1, sizeof(*adding.names));
 	adding.places = calloc(count + 1, sizeof(*adding.places));
-	status = adding.names && adding.places ? dump_path_numbers_open(&adding.functions, paths)
+	status = adding.names && adding.places ? analysis_path_numbers_open(&adding.functions, paths)
 					       : common_fail_memory("paths of calls", count * sizeof(*adding.places));
 	if (status == 0)
 		status = add_all(&adding);
-	dump_path_numbers_close(&adding.functions);
+	analysis_path_numbers_close(&adding.functions);
 	free(adding.names);
 	free(adding.places);
 	return status;
@@ -314,7 +314,7 @@ int dump_flame_tree_sort(struct dump_flame_tree *tree)
 	struct dump_flame_node *nodes;
 	int status;
 
-	dump_path_table_free(&tree->by_path);
+	analysis_path_table_free(&tree->by_path);
 	if (!count)
 		return 0;
 	room = calloc(3 * count + 2 * tree->name_count + 1, sizeof(*room));
@@ -339,5 +339,5 @@ void dump_flame_tree_free(struct dump_flame_tree *tree)
 	free(tree->names);
 	free(tree->nodes);
 	common_byte_map_free(&tree->by_name);
-	dump_path_table_free(&tree->by_path);
+	analysis_path_table_free(&tree->by_path);
 }

@@ -3,11 +3,11 @@
 #ifndef DUMP_EXPORT_FLAME_FLAME_TREE_H
 #define DUMP_EXPORT_FLAME_FLAME_TREE_H
 
-#include "dump/call/call_path.h"
+#include "analysis/call/call_path.h"
 
 /* A path, with its values in both traces. */
 struct dump_flame_node {
-	/* Layout of struct dump_path_key: */
+	/* Layout of struct analysis_path_key: */
 	uint32_t parent; /* node 0, the root of all paths, is its own parent */
 	uint32_t name;
 
@@ -29,11 +29,11 @@ struct dump_flame_tree {
 	uint64_t cut_depth; /* reversed paths that were cut at the maximum depth */
 	uint64_t cut_nodes; /* paths that were cut at the maximum number of nodes */
 	struct common_byte_map by_name;
-	struct dump_path_table by_path; /* all nodes except node 0 */
+	struct analysis_path_table by_path; /* all nodes except node 0 */
 };
 
 /* Adds the paths of the first or second trace. Returns 0 or PTL_NO_MEMORY. */
-int dump_flame_tree_add(struct dump_flame_tree *tree, const struct dump_paths *paths, bool second);
+int dump_flame_tree_add(struct dump_flame_tree *tree, const struct analysis_paths *paths, bool second);
 /* Computes totals and sorts the nodes. No paths can be added afterwards. Returns 0 or PTL_NO_MEMORY. */
 int dump_flame_tree_sort(struct dump_flame_tree *tree);
 void dump_flame_tree_free(struct dump_flame_tree *tree);

@@ -10,7 +10,7 @@
  * Writes a line per path: names from the outermost, separated by ";", a blank, and the value. two: two values, of both
  * traces.
  */
-int dump_flame_folded(struct dump_session *session, const struct dump_flame_tree *tree, bool two);
+int dump_flame_folded(struct dump_run *run, const struct dump_flame_tree *tree, bool two);
 
 struct dump_flame_look {
 	const char *title; /* any characters */
@@ -24,7 +24,7 @@ struct dump_flame_look {
  * Writes a self-contained SVG picture. Adds frames that are too narrow to left_out, and includes the text of left_out
  * in the picture.
  */
-int dump_flame_svg(struct dump_session *session, const struct dump_flame_tree *tree, const struct dump_flame_look *look,
+int dump_flame_svg(struct dump_run *run, const struct dump_flame_tree *tree, const struct dump_flame_look *look,
 		   struct dump_left_out *left_out);
 
 /* The script of the picture. */

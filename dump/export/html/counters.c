@@ -50,7 +50,7 @@ static void spread(struct dump_counter_series *series, uint64_t *values, uint64_
 
 /* ---- instructions -------------------------------------------------------------------------------- */
 
-int dump_counters_begin(struct dump_counters *counters, const struct dump_call_thread *thread)
+int dump_counters_begin(struct dump_counters *counters, const struct analysis_call_thread *thread)
 {
 	struct dump_counter_series *series;
 
@@ -59,7 +59,7 @@ int dump_counters_begin(struct dump_counters *counters, const struct dump_call_t
 	series = &counters->list[counters->count++];
 	*series = (struct dump_counter_series){
 		.pid = thread->pid, .tid = thread->tid, .cpu = thread->cpu, .span = FIRST_SPAN};
-	counters->executed = (struct dump_instruction_count){0};
+	counters->executed = (struct analysis_instruction_count){0};
 	counters->time = counters->taken = 0;
 	counters->lost = false;
 	return 0;
@@ -86,11 +86,11 @@ static int start_counters(struct dump_counters *counters, struct dump_counter_se
 	return common_byte_map_put(&counters->by_thread, &owner, sizeof(owner), counters->count - 1);
 }
 
-int dump_counters_follow(struct dump_counters *counters, const struct dump_call_thread *thread)
+int dump_counters_follow(struct dump_counters *counters, const struct analysis_call_thread *thread)
 {
 	struct dump_counter_series *series = &counters->list[counters->count - 1];
 
-	dump_instruction_count_follow(&counters->executed, thread);
+	analysis_instruction_count_follow(&counters->executed, thread);
 	if (!thread->time || thread->time <= counters->time)
 		return 0;
 	if (!series->start) {
@@ -109,7 +109,7 @@ int dump_counters_follow(struct dump_counters *counters, const struct dump_call_
 	return 0;
 }
 
-int dump_counters_gap(struct dump_counters *counters, const struct dump_call_thread *thread)
+int dump_counters_gap(struct dump_counters *counters, const struct analysis_call_thread *thread)
 {
 	const int status = dump_counters_follow(counters, thread);
 
@@ -117,7 +117,7 @@ int dump_counters_gap(struct dump_counters *counters, const struct dump_call_thr
 	return status;
 }
 
-int dump_counters_end(struct dump_counters *counters, const struct dump_call_thread *thread)
+int dump_counters_end(struct dump_counters *counters, const struct analysis_call_thread *thread)
 {
 	const int status = dump_counters_follow(counters, thread);
 	struct dump_counter_series *series = &counters->list[counters->count - 1];
@@ -149,12 +149,11 @@ static struct dump_counter_series *find_series(struct dump_counters *counters, c
 	return known ? &counters->list[*known] : NULL;
 }
 
-int dump_counters_packets(struct dump_counters *counters, const struct dump_call_session *calls)
+int dump_counters_packets(struct dump_counters *counters, const struct analysis_calls *calls)
 {
-	const struct flow_view_options options = dump_session_view_options(calls->session);
 	struct dump_counter_series *series = NULL;
 	struct flow_segment_list list;
-	int status = flow_segments_list(calls->session->trace, calls->timeline, &options.selection, &list);
+	int status = flow_segments_list(calls->input.trace, calls->timeline, &calls->input.view.selection, &list);
 
 	if (status < 0)
 		return status;

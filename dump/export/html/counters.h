@@ -3,9 +3,9 @@
 #ifndef DUMP_EXPORT_HTML_COUNTERS_H
 #define DUMP_EXPORT_HTML_COUNTERS_H
 
+#include "analysis/call/instruction_count.h"
 #include "common/hash_map.h"
-#include "dump/call/call_session.h"
-#include "dump/call/instruction_count.h"
+#include "dump/run/calls.h"
 
 #define DUMP_COUNTER_SPANS 1024   /* maximum spans per thread: beyond, pairs of spans are merged */
 #define DUMP_COUNTER_THREADS 4096 /* maximum threads with counters: a hostile trace may have any number of threads */
@@ -26,24 +26,24 @@ struct dump_counters {
 	size_t timed;
 
 	/* State of the current thread. */
-	struct dump_instruction_count executed;
+	struct analysis_instruction_count executed;
 	uint64_t time;  /* time of the last sample */
 	uint64_t taken; /* instructions up to the last sample */
 	bool lost;      /* flow after the last sample is missing */
 };
 
 /* Begins a thread. Returns 0 or PTL_NO_MEMORY. */
-int dump_counters_begin(struct dump_counters *counters, const struct dump_call_thread *thread);
+int dump_counters_begin(struct dump_counters *counters, const struct analysis_call_thread *thread);
 /* Adds a sample at the thread's current time. Returns 0 or PTL_NO_MEMORY. */
-int dump_counters_follow(struct dump_counters *counters, const struct dump_call_thread *thread);
+int dump_counters_follow(struct dump_counters *counters, const struct analysis_call_thread *thread);
 /* As dump_counters_follow. Flow is missing from this time up to the next sample. */
-int dump_counters_gap(struct dump_counters *counters, const struct dump_call_thread *thread);
+int dump_counters_gap(struct dump_counters *counters, const struct analysis_call_thread *thread);
 /*
  * As dump_counters_follow. The thread, or one of its programs, ends: the remaining instructions count at the last time.
  */
-int dump_counters_end(struct dump_counters *counters, const struct dump_call_thread *thread);
+int dump_counters_end(struct dump_counters *counters, const struct analysis_call_thread *thread);
 /* Adds the bytes of Intel PT of all threads. Returns 0, PTL_NO_MEMORY, or a status of flow_segments_list. */
-int dump_counters_packets(struct dump_counters *counters, const struct dump_call_session *calls);
+int dump_counters_packets(struct dump_counters *counters, const struct analysis_calls *calls);
 void dump_counters_free(struct dump_counters *counters);
 
 #endif

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "dump/export/timeline/cpu_slice.h"
 #include "dump/export/html/html.h"
+#include "dump/export/timeline/cpu_slice.h"
 
 #define SHARE 3       /* CPUs get a third of the timeline's room */
 #define SLICE_BYTES 5 /* three numbers in base64; dump_html_fits expects a sixth of their bytes */
@@ -55,14 +55,14 @@ static int add_slice(void *context, uint64_t from, uint64_t to, const char *name
 	return status;
 }
 
-static int put_cpu(struct cpus *cpus, struct dump_session *session, const struct dump_html_trace *trace, uint32_t cpu)
+static int put_cpu(struct cpus *cpus, struct dump_run *run, const struct dump_html_trace *trace, uint32_t cpu)
 {
-	struct common_json *json = &session->json_out;
+	struct common_json *json = &run->json_out;
 	int status;
 
 	cpus->packed.size = cpus->text.size = 0;
 	cpus->last = cpus->count = 0;
-	status = dump_cpu_slices(&trace->run.calls, cpu, add_slice, cpus);
+	status = dump_cpu_slices(&trace->path_run.calls, cpu, add_slice, cpus);
 	dump_html_base64(&cpus->text, cpus->packed.data, cpus->packed.size);
 	if (status < 0 || !cpus->count)
 		return status;
@@ -73,20 +73,20 @@ static int put_cpu(struct cpus *cpus, struct dump_session *session, const struct
 	common_json_u64(json, "count", cpus->count);
 	common_json_string_n(json, "data", (const char *)cpus->text.data, cpus->text.size);
 	common_json_object_end(json);
-	return dump_output_check(session);
+	return dump_output_check(run);
 }
 
-int dump_html_cpus(struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace)
+int dump_html_cpus(struct dump_html *html, struct dump_run *run, const struct dump_html_trace *trace)
 {
-	const struct ptl_machine *machine = ptl_trace_machine(session->trace);
+	const struct ptl_machine *machine = ptl_trace_machine(run->trace);
 	struct cpus cpus = {.html = html, .start_time = machine->start_time};
-	struct common_json *json = &session->json_out;
+	struct common_json *json = &run->json_out;
 	int status = 0;
 
 	common_json_array(json, "cpus");
 	for (uint32_t cpu = 0; status == 0 && cpu < machine->cpus; cpu++)
-		if (dump_cpu_has_slices(&trace->run.calls, cpu))
-			status = put_cpu(&cpus, session, trace, cpu);
+		if (dump_cpu_has_slices(&trace->path_run.calls, cpu))
+			status = put_cpu(&cpus, run, trace, cpu);
 	common_json_array_end(json);
 	common_json_array(json, "running");
 	for (size_t at = 0; status == 0 && at < cpus.names.size; at += strlen((const char *)cpus.names.data + at) + 1)

@@ -11,7 +11,7 @@
 
 struct events {
 	struct dump_html *html;
-	struct dump_session *session;
+	struct dump_run *run;
 	struct dump_event_printer printer;
 	struct common_byte_map names; /* numbers of names, in order of output */
 	uint32_t name_count;
@@ -23,7 +23,7 @@ struct events {
 
 static int put_name(struct events *events)
 {
-	struct common_json *json = &events->session->json_out;
+	struct common_json *json = &events->run->json_out;
 	const uint64_t *known = common_byte_map_get(&events->names, events->name.data, events->name.size);
 
 	if (known) {
@@ -42,7 +42,7 @@ static int put_activity(struct events *events, const struct ptl_event *event)
 	if (!(event->flags & PTL_EVENT_HAS_ACTIVITY))
 		return 0;
 	known = common_byte_map_get(&events->activities, activity->bytes, sizeof(activity->bytes));
-	common_json_u64(&events->session->json_out, NULL, known ? *known : events->activity_count);
+	common_json_u64(&events->run->json_out, NULL, known ? *known : events->activity_count);
 	return known ? 0
 		     : common_byte_map_put(&events->activities, activity->bytes, sizeof(activity->bytes),
 					   events->activity_count++);
@@ -51,12 +51,12 @@ static int put_activity(struct events *events, const struct ptl_event *event)
 /* Writes [time, name, process, thread, text, number of the activity if present]. */
 static int put_event(struct events *events, const struct ptl_event *event, const struct ptl_schema *schema)
 {
-	struct common_json *json = &events->session->json_out;
+	struct common_json *json = &events->run->json_out;
 	size_t skip;
 	int status;
 
 	events->name.size = events->text.size = 0;
-	dump_text_full_name(&events->name, events->printer.values->names, &event->descriptor, schema);
+	analysis_text_full_name(&events->name, events->printer.values->names, &event->descriptor, schema);
 	status = dump_event_brief(&events->printer, event, schema, &events->text);
 	if (status < 0)
 		return status;
@@ -69,7 +69,7 @@ static int put_event(struct events *events, const struct ptl_event *event, const
 	while (skip < events->text.size && events->text.data[skip] == ' ')
 		skip++;
 	common_json_array(json, NULL);
-	dump_json_time(events->session, NULL, event->time);
+	dump_json_time(events->run, NULL, event->time);
 	status = put_name(events);
 	dump_json_id_or_null(json, NULL, event->pid);
 	dump_json_id_or_null(json, NULL, event->tid);
@@ -83,14 +83,15 @@ static int put_event(struct events *events, const struct ptl_event *event, const
 static int take_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct events *events = context;
-	const struct dump_filter *filter = &events->session->options->filter;
+	const struct analysis_filter *filter = &events->run->options->filter;
 
-	if (!dump_filter_wants_thread(filter, event->pid, event->tid) || !common_id_set_has(&filter->cpus, event->cpu))
+	if (!analysis_filter_wants_thread(filter, event->pid, event->tid) ||
+	    !common_id_set_has(&filter->cpus, event->cpu))
 		return 0;
 	if (++events->seen > events->limit)
 		return 0;
 	if (events->seen % CHECK_EVERY == 0) {
-		const int status = dump_output_check(events->session);
+		const int status = dump_output_check(events->run);
 
 		if (status < 0)
 			return status;
@@ -98,30 +99,30 @@ static int take_event(void *context, struct ptl_trace *trace, const struct ptl_e
 	return put_event(events, event, ptl_schema_of(trace, event));
 }
 
-int dump_html_events(struct dump_html *html, struct dump_session *session, const struct flow_timeline *timeline)
+int dump_html_events(struct dump_html *html, struct dump_run *run, const struct flow_timeline *timeline)
 {
 	const uint64_t limit = html->limits->events;
-	const struct dump_filter *filter = &session->options->filter;
+	const struct analysis_filter *filter = &run->options->filter;
 	const struct ptl_event_filter times = {
 		.size = sizeof(times),
 		.first_time = filter->first_time,
 		.last_time = filter->last_time == UINT64_MAX ? 0 : filter->last_time,
 	};
 	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take_event};
-	struct dump_names names = {0};
-	struct dump_values values = {.start_time = ptl_trace_machine(session->trace)->start_time, .names = &names};
+	struct analysis_names names = {0};
+	struct analysis_values values = {.start_time = ptl_trace_machine(run->trace)->start_time, .names = &names};
 	struct events events = {
 		.html = html,
-		.session = session,
-		.printer = {.session = session, .values = &values, .timeline = timeline},
+		.run = run,
+		.printer = {.run = run, .values = &values, .timeline = timeline},
 		.limit = limit,
 	};
-	int status = dump_names_load(&names, session->trace);
+	int status = analysis_names_load(&names, run->trace);
 
-	common_json_array(&session->json_out, NULL);
+	common_json_array(&run->json_out, NULL);
 	if (status == 0)
-		status = ptl_process(session->trace, &times, &callbacks, &events);
-	common_json_array_end(&session->json_out);
+		status = ptl_process(run->trace, &times, &callbacks, &events);
+	common_json_array_end(&run->json_out);
 	dump_left_out_add(&html->left_out, events.cut + (events.seen > limit ? events.seen - limit : 0),
 			  "event after the first ones", "events after the first ones");
 	dump_event_printer_free(&events.printer);
@@ -130,6 +131,6 @@ int dump_html_events(struct dump_html *html, struct dump_session *session, const
 	common_bytes_free(&events.text);
 	common_byte_map_free(&events.names);
 	common_byte_map_free(&events.activities);
-	dump_names_free(&names);
+	analysis_names_free(&names);
 	return status;
 }

@@ -12,12 +12,12 @@
 
 /* Writes a row as an array, which takes half the bytes of an object. Returns false if the row does not fit. */
 static bool put_row(const struct dump_html *html, struct common_json *json, const struct dump_html_trace *trace,
-		    const struct dump_report_row *row, struct ptl_bytes *text)
+		    const struct analysis_report_row *row, struct ptl_bytes *text)
 {
-	const struct dump_function *function = dump_function(trace->run.calls.functions, row->function);
+	const struct analysis_function *function = analysis_function(trace->path_run.calls.functions, row->function);
 
 	text->size = 0;
-	dump_path_function_text(&trace->run.paths, row->function, text);
+	analysis_path_function_text(&trace->path_run.paths, row->function, text);
 	if (!dump_html_fits(&html->room, text->size + strlen(function->path)))
 		return false;
 	common_json_array(json, NULL);
@@ -33,14 +33,14 @@ static bool put_row(const struct dump_html *html, struct common_json *json, cons
 	return true;
 }
 
-void dump_html_functions(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace)
+void dump_html_functions(struct dump_html *html, struct dump_run *run, struct dump_html_trace *trace)
 {
 	static const char *const columns[] = {
 		"name",       "image",    "address", "calls", "total_instructions", "self_instructions",
 		"total_time", "self_time"};
-	const struct dump_report *report = &trace->report;
+	const struct analysis_report *report = &trace->report;
 	const uint64_t limit = html->limits->functions;
-	struct common_json *json = &session->json_out;
+	struct common_json *json = &run->json_out;
 	struct ptl_bytes text = {0};
 	size_t count = 0;
 
@@ -62,10 +62,10 @@ void dump_html_functions(struct dump_html *html, struct dump_session *session, s
 }
 
 /* Writes the source of the first functions that have a name and a file. */
-int dump_html_sources(struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace)
+int dump_html_sources(struct dump_html *html, struct dump_run *run, const struct dump_html_trace *trace)
 {
 	const uint64_t limit = html->limits->sources;
-	const struct dump_report *report = &trace->report;
+	const struct analysis_report *report = &trace->report;
 	struct dump_html_source *sources = calloc(limit + 1, sizeof(*sources));
 	size_t count = 0;
 	int status;
@@ -73,13 +73,13 @@ int dump_html_sources(struct dump_html *html, struct dump_session *session, cons
 	if (!sources)
 		return common_fail_memory("functions", limit * sizeof(*sources));
 	for (size_t i = 0; i < report->count && count < limit; i++) {
-		const struct dump_function *function = dump_function(trace->run.calls.functions,
-								     report->rows[i].function);
+		const struct analysis_function *function = analysis_function(trace->path_run.calls.functions,
+									     report->rows[i].function);
 
 		if (*function->name && *function->path && report->rows[i].self_instructions)
 			sources[count++] = (struct dump_html_source){function->name, function->path};
 	}
-	status = dump_html_annotations(session, trace->run.calls.timeline, sources, count, &html->room,
+	status = dump_html_annotations(run, trace->path_run.calls.timeline, sources, count, &html->room,
 				       &html->left_out);
 	free(sources);
 	return status;
@@ -105,7 +105,7 @@ static int compare_down(const void *a_, const void *b_)
 }
 
 /* Computes totals and weights. A node follows its parent, and its weight is not larger. */
-static void weigh(const struct dump_path_tree *tree, struct sums *sums)
+static void weigh(const struct analysis_path_tree *tree, struct sums *sums)
 {
 	double time, instructions;
 
@@ -146,27 +146,27 @@ static int find_least(const struct sums *sums, size_t count, uint64_t limit, uin
 	return 0;
 }
 
-static void put_name(const struct dump_html_trace *trace, const struct dump_path_node *node, struct ptl_bytes *text)
+static void put_name(const struct dump_html_trace *trace, const struct analysis_path_node *node, struct ptl_bytes *text)
 {
 	text->size = 0;
 	if (node->parent)
-		dump_path_function_text(&trace->run.paths, node->function, text);
+		analysis_path_function_text(&trace->path_run.paths, node->function, text);
 	else
-		dump_path_root_text(&trace->run.paths, node->function, text);
+		analysis_path_root_text(&trace->path_run.paths, node->function, text);
 }
 
 /* Counts the nodes of at least this weight, and the bytes of their names and numbers. */
 static int measure_nodes(const struct dump_html_trace *trace, const struct sums *sums, uint64_t least, size_t *count,
 			 uint64_t *bytes)
 {
-	const struct dump_path_tree *tree = &trace->run.paths.tree;
+	const struct analysis_path_tree *tree = &trace->path_run.paths.tree;
 	struct common_hash_map known = {0};
 	struct ptl_bytes text = {0};
 	int status = 0;
 
 	*count = *bytes = 0;
 	for (size_t i = 1; status == 0 && i < tree->count; i++) {
-		const struct dump_path_node *node = &tree->nodes[i];
+		const struct analysis_path_node *node = &tree->nodes[i];
 		const uint64_t key = (uint64_t)!node->parent << 32 | node->function;
 
 		if (sums[i].weight < least)
@@ -185,7 +185,7 @@ static int measure_nodes(const struct dump_html_trace *trace, const struct sums 
 }
 
 /* Numbers the chosen nodes. Values of other nodes are added to their callers. */
-static void place_nodes(struct dump_path_tree *tree, struct sums *sums, uint64_t least)
+static void place_nodes(struct analysis_path_tree *tree, struct sums *sums, uint64_t least)
 {
 	size_t count = 0;
 
@@ -193,7 +193,7 @@ static void place_nodes(struct dump_path_tree *tree, struct sums *sums, uint64_t
 		if (sums[i].weight >= least)
 			sums[i].place = (uint32_t)++count;
 	for (size_t i = tree->count; i-- > 1;) {
-		struct dump_path_node *node = &tree->nodes[i], *parent = &tree->nodes[node->parent];
+		struct analysis_path_node *node = &tree->nodes[i], *parent = &tree->nodes[node->parent];
 
 		if (sums[i].place)
 			continue;
@@ -205,7 +205,7 @@ static void place_nodes(struct dump_path_tree *tree, struct sums *sums, uint64_t
 /* Chooses as many nodes as the limit allows, and halves the limit until the nodes fit the page. */
 static int choose_nodes(const struct dump_html *html, struct dump_html_trace *trace, struct sums *sums, size_t *count)
 {
-	struct dump_path_tree *tree = &trace->run.paths.tree;
+	struct analysis_path_tree *tree = &trace->path_run.paths.tree;
 	uint64_t limit = html->limits->paths, least, bytes = 0;
 	int status;
 
@@ -227,14 +227,14 @@ static int choose_nodes(const struct dump_html *html, struct dump_html_trace *tr
 
 static int put_nodes(struct common_json *json, const struct dump_html_trace *trace, const struct sums *sums)
 {
-	const struct dump_path_tree *tree = &trace->run.paths.tree;
+	const struct analysis_path_tree *tree = &trace->path_run.paths.tree;
 	struct common_byte_map known = {0};
 	struct ptl_bytes text = {0};
 	uint32_t names = 0;
 	int status = 0;
 
 	for (size_t i = 1; status == 0 && i < tree->count; i++) {
-		const struct dump_path_node *node = &tree->nodes[i];
+		const struct analysis_path_node *node = &tree->nodes[i];
 		const uint64_t *number;
 
 		if (!sums[i].place)
@@ -260,10 +260,10 @@ static int put_nodes(struct common_json *json, const struct dump_html_trace *tra
 	return status;
 }
 
-int dump_html_paths(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace)
+int dump_html_paths(struct dump_html *html, struct dump_run *run, struct dump_html_trace *trace)
 {
-	struct dump_path_tree *tree = &trace->run.paths.tree;
-	struct common_json *json = &session->json_out;
+	struct analysis_path_tree *tree = &trace->path_run.paths.tree;
+	struct common_json *json = &run->json_out;
 	struct sums *sums = calloc(tree->count + 1, sizeof(*sums));
 	size_t count = 0;
 	int status = sums ? 0 : common_fail_memory("paths of calls", tree->count * sizeof(*sums));

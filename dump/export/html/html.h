@@ -3,11 +3,11 @@
 #ifndef DUMP_EXPORT_HTML_HTML_H
 #define DUMP_EXPORT_HTML_HTML_H
 
-#include "dump/call/call_report.h"
+#include "analysis/call/call_report.h"
 #include "dump/export/html/counters.h"
 #include "dump/export/html/room.h"
 #include "dump/export/html/slices.h"
-#include "dump/export/path_session.h"
+#include "dump/export/path_run.h"
 
 /* Maximum items of each kind in the page. The page names what was left out. */
 struct dump_html_limits {
@@ -42,20 +42,20 @@ struct dump_html_limits {
 
 /* Data of one trace. Zero-initialise; call dump_html_trace_free in any case. */
 struct dump_html_trace {
-	struct dump_path_session run;
-	struct dump_report report;
+	struct dump_path_run path_run;
+	struct analysis_report report;
 	struct dump_slices slices;
 	struct dump_counters counters;
 	size_t function_count; /* rows written by dump_html_functions */
 };
 
 /*
- * Writes the page; two traces if the session has a second FILE. Limits of 0 are replaced by defaults. Returns
+ * Writes the page; two traces if the run has a second FILE. Limits of 0 are replaced by defaults. Returns
  * PTL_MISUSE for more traces, COMMON_EXIT_INPUT if the second trace is damaged, or a status of the parts below.
  */
-int dump_html(struct dump_session *session, const struct dump_html_limits *limits);
+int dump_html(struct dump_run *run, const struct dump_html_limits *limits);
 
-/* ---- parts of the page: each writes one value to session->json_out ----------------------------------- */
+/* ---- parts of the page: each writes one value to run->json_out ----------------------------------- */
 
 struct dump_html {
 	const struct dump_html_limits *limits;
@@ -70,28 +70,28 @@ int dump_html_trace_run(struct dump_html_trace *trace, const struct dump_html_li
 void dump_html_trace_free(struct dump_html_trace *trace);
 
 /* Write the origin of the file, processes with threads, and losses. */
-void dump_html_summary(struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace);
-void dump_html_processes(struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace);
-void dump_html_losses(struct dump_html *html, struct dump_session *session);
+void dump_html_summary(struct dump_html *html, struct dump_run *run, const struct dump_html_trace *trace);
+void dump_html_processes(struct dump_html *html, struct dump_run *run, const struct dump_html_trace *trace);
+void dump_html_losses(struct dump_html *html, struct dump_run *run);
 /* Writes the functions, sorted by self instructions. */
-void dump_html_functions(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace);
+void dump_html_functions(struct dump_html *html, struct dump_run *run, struct dump_html_trace *trace);
 /* Writes the tree of paths. Returns 0 or PTL_NO_MEMORY. */
-int dump_html_paths(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace);
+int dump_html_paths(struct dump_html *html, struct dump_run *run, struct dump_html_trace *trace);
 /*
  * Writes calls and gaps of each thread over time. Functions are row numbers of dump_html_functions. Returns 0 or
  * PTL_NO_MEMORY.
  */
-int dump_html_timeline(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace);
+int dump_html_timeline(struct dump_html *html, struct dump_run *run, struct dump_html_trace *trace);
 /* Writes the timeline's members "cpus" and "running". Returns 0 or PTL_NO_MEMORY. */
-int dump_html_cpus(struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace);
+int dump_html_cpus(struct dump_html *html, struct dump_run *run, const struct dump_html_trace *trace);
 /* Writes the events. Returns a status of ptl_process. */
-int dump_html_events(struct dump_html *html, struct dump_session *session, const struct flow_timeline *timeline);
+int dump_html_events(struct dump_html *html, struct dump_run *run, const struct flow_timeline *timeline);
 
 /*
  * Writes source and instructions of the functions with the most instructions. Returns a status of
  * dump_html_annotations.
  */
-int dump_html_sources(struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace);
+int dump_html_sources(struct dump_html *html, struct dump_run *run, const struct dump_html_trace *trace);
 
 /* ---- output of the page ------------------------------------------------------------------------------ */
 

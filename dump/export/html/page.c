@@ -13,7 +13,7 @@
 #define FRAME ((uint64_t)16 << 10)
 
 struct page {
-	struct dump_session *session;
+	struct dump_run *run;
 	struct dump_html html;
 };
 
@@ -21,51 +21,51 @@ struct page {
 
 struct element {
 	const char *id;
-	/* Writes one value for a trace to session->json_out. */
-	int (*write)(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace);
+	/* Writes one value for a trace to run->json_out. */
+	int (*write)(struct dump_html *html, struct dump_run *run, struct dump_html_trace *trace);
 	bool of_second;
 	uint8_t share; /* percentage of the page; later elements may use the rest */
 };
 
-static int write_summary(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace)
+static int write_summary(struct dump_html *html, struct dump_run *run, struct dump_html_trace *trace)
 {
-	dump_html_summary(html, session, trace);
+	dump_html_summary(html, run, trace);
 	return 0;
 }
 
-static int write_processes(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace)
+static int write_processes(struct dump_html *html, struct dump_run *run, struct dump_html_trace *trace)
 {
-	dump_html_processes(html, session, trace);
+	dump_html_processes(html, run, trace);
 	return 0;
 }
 
-static int write_losses(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace)
+static int write_losses(struct dump_html *html, struct dump_run *run, struct dump_html_trace *trace)
 {
 	(void)trace;
-	dump_html_losses(html, session);
+	dump_html_losses(html, run);
 	return 0;
 }
 
-static int write_functions(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace)
+static int write_functions(struct dump_html *html, struct dump_run *run, struct dump_html_trace *trace)
 {
-	dump_html_functions(html, session, trace);
+	dump_html_functions(html, run, trace);
 	return 0;
 }
 
-static int write_events(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace)
+static int write_events(struct dump_html *html, struct dump_run *run, struct dump_html_trace *trace)
 {
-	return dump_html_events(html, session, trace->run.calls.timeline);
+	return dump_html_events(html, run, trace->path_run.calls.timeline);
 }
 
-static int write_sources(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace)
+static int write_sources(struct dump_html *html, struct dump_run *run, struct dump_html_trace *trace)
 {
-	return dump_html_sources(html, session, trace);
+	return dump_html_sources(html, run, trace);
 }
 
-static int write_left_out(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace)
+static int write_left_out(struct dump_html *html, struct dump_run *run, struct dump_html_trace *trace)
 {
 	(void)trace;
-	common_json_string(&session->json_out, NULL, dump_left_out_text(&html->left_out));
+	common_json_string(&run->json_out, NULL, dump_left_out_text(&html->left_out));
 	return 0;
 }
 
@@ -78,27 +78,27 @@ static const struct element elements[] = {
 	{"left-out", write_left_out, false, 0},
 };
 
-/* Writes an element to a copy of the trace's session, with another output. */
+/* Writes an element to a copy of the trace's run, with another output. */
 static int write_element(struct page *page, const struct element *element, size_t which)
 {
-	FILE *out = page->session->out;
+	FILE *out = page->run->out;
 	struct dump_html_trace *trace = &page->html.trace[which];
-	struct dump_session session = trace->run.session;
+	struct dump_run run = trace->path_run.run;
 	struct dump_html_room *room = &page->html.room;
 	int status;
 
 	fprintf(out, "<script type=\"application/json\" id=\"data-%s%s\">", element->id, which ? "-2" : "");
-	session.out = dump_html_stream(room);
-	if (!session.out)
+	run.out = dump_html_stream(room);
+	if (!run.out)
 		return common_fail_memory("output", BUFSIZ);
-	room->file = session.out;
-	session.output = page->session->output;
-	session.color = false;
-	common_json_start(&session.json_out, session.out);
-	status = element->write(&page->html, &session, trace);
-	fclose(session.out);
+	room->file = run.out;
+	run.output = page->run->output;
+	run.color = false;
+	common_json_start(&run.json_out, run.out);
+	status = element->write(&page->html, &run, trace);
+	fclose(run.out);
 	fputs("</script>\n", out);
-	return status < 0 ? status : dump_output_check(page->session);
+	return status < 0 ? status : dump_output_check(page->run);
 }
 
 /* Returns the size of the constant parts of every page, including tags. */
@@ -118,7 +118,7 @@ static int write_data(struct page *page)
 	uint64_t percent = 0;
 	int status = 0;
 
-	room->out = page->session->out;
+	room->out = page->run->out;
 	room->written = fixed;
 	for (size_t i = 0; status == 0 && i < sizeof(elements) / sizeof(elements[0]); i++) {
 		const uint64_t before = fixed + whole / 100 * percent;
@@ -149,7 +149,7 @@ static void write_hash(FILE *out, const char *content)
 
 static int write_policy(struct page *page)
 {
-	FILE *out = page->session->out;
+	FILE *out = page->run->out;
 
 	fputs("default-src 'none'; script-src ", out);
 	write_hash(out, dump_html_script);
@@ -161,24 +161,24 @@ static int write_policy(struct page *page)
 
 static int write_title(struct page *page)
 {
-	const char *name = common_base_name(page->session->path);
+	const char *name = common_base_name(page->run->path);
 	struct ptl_bytes text = {0};
 
 	dump_text_xml(&text, name, strlen(name));
-	common_text_write(&text, page->session->out);
+	common_text_write(&text, page->run->out);
 	common_bytes_free(&text);
 	return 0;
 }
 
 static int write_style(struct page *page)
 {
-	fputs(dump_html_style, page->session->out);
+	fputs(dump_html_style, page->run->out);
 	return 0;
 }
 
 static int write_script(struct page *page)
 {
-	fputs(dump_html_script, page->session->out);
+	fputs(dump_html_script, page->run->out);
 	return 0;
 }
 
@@ -199,11 +199,11 @@ static int write_page(struct page *page)
 	for (size_t i = 0; status == 0 && i < sizeof(places) / sizeof(places[0]); i++) {
 		const char *found = strstr(rest, places[i].name);
 
-		fwrite(rest, 1, (size_t)(found - rest), page->session->out);
+		fwrite(rest, 1, (size_t)(found - rest), page->run->out);
 		rest = found + strlen(places[i].name);
 		status = places[i].write(page);
 	}
-	fputs(rest, page->session->out);
+	fputs(rest, page->run->out);
 	return status;
 }
 
@@ -213,7 +213,7 @@ static int page_run(struct page *page, const char *second)
 	int status = 0;
 
 	for (size_t i = 0; status == 0 && i < html->count; i++)
-		status = dump_path_session_open(&html->trace[i].run, page->session, i ? second : NULL);
+		status = dump_path_run_open(&html->trace[i].path_run, page->run, i ? second : NULL);
 	for (size_t i = 0; status == 0 && i < html->count; i++)
 		status = dump_html_trace_run(&html->trace[i], html->limits);
 	if (status == 0)
@@ -222,10 +222,10 @@ static int page_run(struct page *page, const char *second)
 	dump_left_out_free(&html->left_out);
 	for (size_t i = 0; i < html->count; i++)
 		dump_html_trace_free(&html->trace[i]);
-	return status == 0 && html->trace[1].run.damaged ? COMMON_EXIT_INPUT : status;
+	return status == 0 && html->trace[1].path_run.damaged ? COMMON_EXIT_INPUT : status;
 }
 
-int dump_html(struct dump_session *session, const struct dump_html_limits *given_limits)
+int dump_html(struct dump_run *run, const struct dump_html_limits *given_limits)
 {
 	const struct dump_html_limits limits = {
 		.size = given_limits->size ? given_limits->size : (uint64_t)64 << 20,
@@ -235,9 +235,9 @@ int dump_html(struct dump_session *session, const struct dump_html_limits *given
 		.events = given_limits->events ? given_limits->events : 10000,
 		.sources = given_limits->sources ? given_limits->sources : 30,
 	};
-	struct page page = {.session = session, .html = {.limits = &limits, .count = 1 + session->more_count}};
+	struct page page = {.run = run, .html = {.limits = &limits, .count = 1 + run->more_count}};
 
-	if (session->more_count > 1)
-		return common_fail(PTL_MISUSE, "two traces can be compared, not %zu", 1 + session->more_count);
-	return page_run(&page, session->more_count ? session->more[0] : NULL);
+	if (run->more_count > 1)
+		return common_fail(PTL_MISUSE, "two traces can be compared, not %zu", 1 + run->more_count);
+	return page_run(&page, run->more_count ? run->more[0] : NULL);
 }

@@ -17,7 +17,7 @@ void dump_slices_begin(struct dump_slices *slices)
 	slices->gap_open = false;
 }
 
-static int find_track(struct dump_slices *slices, const struct dump_call_thread *thread, uint32_t *number)
+static int find_track(struct dump_slices *slices, const struct analysis_call_thread *thread, uint32_t *number)
 {
 	const uint32_t stack = thread->stack->number;
 	const size_t before = slices->stack_capacity;
@@ -113,7 +113,7 @@ static int make_slice_room(struct dump_slices *slices)
 /* ---- calls and gaps ------------------------------------------------------------------------------ */
 
 /* Ends the last gap if the thread's clock has advanced. */
-static void follow_gap(struct dump_slices *slices, const struct dump_call_thread *thread)
+static void follow_gap(struct dump_slices *slices, const struct analysis_call_thread *thread)
 {
 	struct dump_slice_gap *gap;
 
@@ -126,7 +126,8 @@ static void follow_gap(struct dump_slices *slices, const struct dump_call_thread
 	slices->gap_open = false;
 }
 
-int dump_slices_leave(struct dump_slices *slices, const struct dump_call_thread *thread, const struct dump_frame *frame)
+int dump_slices_leave(struct dump_slices *slices, const struct analysis_call_thread *thread,
+		      const struct analysis_frame *frame)
 {
 	const uint64_t start = frame->start ? frame->start : thread->time;
 	uint32_t track;
@@ -153,13 +154,13 @@ int dump_slices_leave(struct dump_slices *slices, const struct dump_call_thread 
 		.instructions = frame->instructions,
 		.function = frame->function,
 		.track = track,
-		.level = (int32_t)((int64_t)dump_frame_depth(thread, frame) - slices->tracks[track].below),
-		.flags = (uint16_t)(frame->flags & DUMP_CALL_SHOWN),
+		.level = (int32_t)((int64_t)analysis_frame_depth(thread, frame) - slices->tracks[track].below),
+		.flags = (uint16_t)(frame->flags & ANALYSIS_CALL_SHOWN),
 	};
 	return 0;
 }
 
-int dump_slices_below(struct dump_slices *slices, const struct dump_call_thread *thread)
+int dump_slices_below(struct dump_slices *slices, const struct analysis_call_thread *thread)
 {
 	uint32_t track;
 	const int status = find_track(slices, thread, &track);
@@ -169,7 +170,7 @@ int dump_slices_below(struct dump_slices *slices, const struct dump_call_thread 
 	return status;
 }
 
-int dump_slices_gap(struct dump_slices *slices, const struct dump_call_thread *thread)
+int dump_slices_gap(struct dump_slices *slices, const struct analysis_call_thread *thread)
 {
 	int status;
 
@@ -193,7 +194,7 @@ int dump_slices_gap(struct dump_slices *slices, const struct dump_call_thread *t
 	return 0;
 }
 
-void dump_slices_end(struct dump_slices *slices, const struct dump_call_thread *thread)
+void dump_slices_end(struct dump_slices *slices, const struct analysis_call_thread *thread)
 {
 	follow_gap(slices, thread);
 	for (size_t i = slices->first; i < slices->count; i++)

@@ -3,7 +3,7 @@
 #ifndef DUMP_EXPORT_HTML_SLICES_H
 #define DUMP_EXPORT_HTML_SLICES_H
 
-#include "dump/call/call_stack.h"
+#include "analysis/call/call_stack.h"
 
 struct dump_slice {
 	uint64_t start;    /* trace clock */
@@ -57,12 +57,12 @@ struct dump_slices {
 
 /* For the functions of an observer of calls. Return 0 or PTL_NO_MEMORY. */
 void dump_slices_begin(struct dump_slices *slices);
-int dump_slices_leave(struct dump_slices *slices, const struct dump_call_thread *thread,
-		      const struct dump_frame *frame);
-int dump_slices_below(struct dump_slices *slices, const struct dump_call_thread *thread);
-int dump_slices_gap(struct dump_slices *slices, const struct dump_call_thread *thread);
+int dump_slices_leave(struct dump_slices *slices, const struct analysis_call_thread *thread,
+		      const struct analysis_frame *frame);
+int dump_slices_below(struct dump_slices *slices, const struct analysis_call_thread *thread);
+int dump_slices_gap(struct dump_slices *slices, const struct analysis_call_thread *thread);
 /* Ends a thread, or one of its programs. */
-void dump_slices_end(struct dump_slices *slices, const struct dump_call_thread *thread);
+void dump_slices_end(struct dump_slices *slices, const struct analysis_call_thread *thread);
 
 /* Reduces a sorted list to the longest `limit` slices. */
 void dump_slices_limit(struct dump_slices *slices, size_t limit);

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/function/annotate.h"
 #include "common/error.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
-#include "dump/function/annotate.h"
 #include "dump/print/source_text.h"
-#include "dump/session/session.h"
+#include "dump/run/run.h"
 #include "flow/code/disassembly.h"
 
 #define INSTRUCTIONS_MAX 4000 /* maximum instructions per function */
@@ -19,8 +19,8 @@
 
 struct writing {
 	const struct dump_html_room *room;
-	struct dump_session *session;
-	const struct dump_annotator *annotator;
+	struct dump_run *run;
+	const struct analysis_annotator *annotator;
 	struct dump_source_texts texts;
 	struct ptl_bytes text;
 	uint64_t cut_instructions, cut_lines;
@@ -29,9 +29,10 @@ struct writing {
 /* ---- lines --------------------------------------------------------------------------------------- */
 
 /* Writes [line number, count, instructions, text]; a line without code has nulls. */
-static void put_line(struct writing *writing, const char *file, uint32_t number, const struct dump_annotated_line *line)
+static void put_line(struct writing *writing, const char *file, uint32_t number,
+		     const struct analysis_annotated_line *line)
 {
-	struct common_json *json = &writing->session->json_out;
+	struct common_json *json = &writing->run->json_out;
 	const char *words = "";
 	size_t size = 0;
 	const bool is_known = dump_source_line(&writing->texts, file, number, &words, &size);
@@ -57,9 +58,9 @@ static void put_line(struct writing *writing, const char *file, uint32_t number,
 }
 
 /* Writes the lines of one file, with the lines between them if the range is small enough. */
-static void put_file(struct writing *writing, const struct dump_annotated_line *lines, size_t count)
+static void put_file(struct writing *writing, const struct analysis_annotated_line *lines, size_t count)
 {
-	struct common_json *json = &writing->session->json_out;
+	struct common_json *json = &writing->run->json_out;
 	const uint32_t first = lines[0].line > AROUND ? lines[0].line - AROUND : 1;
 	const uint32_t last = lines[count - 1].line;
 	const char *words;
@@ -87,13 +88,13 @@ static void put_file(struct writing *writing, const struct dump_annotated_line *
 	common_json_object_end(json);
 }
 
-static void put_lines(struct writing *writing, const struct dump_annotation *annotation)
+static void put_lines(struct writing *writing, const struct analysis_annotation *annotation)
 {
-	struct common_json *json = &writing->session->json_out;
+	struct common_json *json = &writing->run->json_out;
 
 	common_json_array(json, "files");
 	for (size_t i = 0; i < annotation->line_count;) {
-		const struct dump_annotated_line *first = &annotation->lines[i];
+		const struct analysis_annotated_line *first = &annotation->lines[i];
 		size_t count = 1;
 
 		while (i + count < annotation->line_count && strcmp(first[count].file, first->file) == 0)
@@ -110,9 +111,9 @@ static void put_lines(struct writing *writing, const struct dump_annotation *ann
 /* ---- instructions -------------------------------------------------------------------------------- */
 
 /* Writes [address, text, count, line, taken, not taken]. */
-static void put_instruction(struct writing *writing, const struct dump_annotated_instruction *one)
+static void put_instruction(struct writing *writing, const struct analysis_annotated_instruction *one)
 {
-	struct common_json *json = &writing->session->json_out;
+	struct common_json *json = &writing->run->json_out;
 
 	writing->text.size = 0;
 	flow_disassemble(one->bytes, one->length, one->mode, one->address, &writing->text);
@@ -133,11 +134,11 @@ static void put_instruction(struct writing *writing, const struct dump_annotated
 }
 
 static int put_function(struct writing *writing, const struct dump_html_source *source,
-			const struct dump_code_range *function)
+			const struct analysis_code_range *function)
 {
-	struct common_json *json = &writing->session->json_out;
-	struct dump_annotation annotation;
-	const int status = dump_annotate(writing->annotator, function, &annotation);
+	struct common_json *json = &writing->run->json_out;
+	struct analysis_annotation annotation;
+	const int status = analysis_annotate(writing->annotator, function, &annotation);
 	const size_t count = annotation.count < INSTRUCTIONS_MAX ? annotation.count : INSTRUCTIONS_MAX;
 
 	writing->text.size = 0;
@@ -158,34 +159,34 @@ static int put_function(struct writing *writing, const struct dump_html_source *
 		common_json_object_end(json);
 		writing->cut_instructions += annotation.count - count;
 	}
-	dump_annotation_free(&annotation);
+	analysis_annotation_free(&annotation);
 	return status;
 }
 
 /* Writes all functions with this name in this file: static functions of several sources may have the same name. */
 static int put_source(struct writing *writing, const struct dump_html_source *source)
 {
-	const struct flow_profile *profile = &writing->annotator->profile;
-	struct dump_code_range *functions = NULL;
+	const struct analysis_profile *profile = &writing->annotator->profile;
+	struct analysis_code_range *functions = NULL;
 	size_t count = 0;
-	int status = dump_functions_find(writing->annotator, source->name, NULL, &functions, &count);
+	int status = analysis_functions_find(writing->annotator, source->name, NULL, &functions, &count);
 
 	for (size_t i = 0; status == 0 && i < count; i++)
 		if (functions[i].content != FLOW_NONE &&
 		    strcmp(profile->contents[functions[i].content].path, source->path) == 0)
 			status = put_function(writing, source, &functions[i]);
 	free(functions);
-	return status == 0 ? dump_output_check(writing->session) : status;
+	return status == 0 ? dump_output_check(writing->run) : status;
 }
 
-static int put_all(struct dump_session *session, const struct dump_annotator *annotator,
+static int put_all(struct dump_run *run, const struct analysis_annotator *annotator,
 		   const struct dump_html_source *sources, size_t count, const struct dump_html_room *room,
 		   struct dump_left_out *left_out)
 {
-	struct writing writing = {.room = room, .session = session, .annotator = annotator};
+	struct writing writing = {.room = room, .run = run, .annotator = annotator};
 	int status = 0;
 
-	dump_source_texts_start(&writing.texts, session->trace);
+	dump_source_texts_start(&writing.texts, run->trace);
 	for (size_t i = 0; status == 0 && i < count; i++)
 		status = put_source(&writing, &sources[i]);
 	dump_left_out_add(left_out, writing.cut_instructions, "instruction of a large function",
@@ -197,28 +198,28 @@ static int put_all(struct dump_session *session, const struct dump_annotator *an
 	return status;
 }
 
-static int annotate(struct dump_session *session, const struct flow_timeline *timeline,
-		    const struct dump_html_source *sources, size_t count, const struct dump_html_room *room,
-		    struct dump_left_out *left_out)
+static int annotate(struct dump_run *run, const struct flow_timeline *timeline, const struct dump_html_source *sources,
+		    size_t count, const struct dump_html_room *room, struct dump_left_out *left_out)
 {
-	struct dump_annotator annotator;
-	int status = dump_annotator_open(&annotator, session, timeline, false);
+	const struct analysis_input input = dump_run_input(run);
+	struct analysis_annotator annotator;
+	int status = analysis_annotator_open(&annotator, &input, timeline, false);
 
 	if (status == 0)
-		status = put_all(session, &annotator, sources, count, room, left_out);
-	dump_annotator_close(&annotator);
+		status = put_all(run, &annotator, sources, count, room, left_out);
+	analysis_annotator_close(&annotator);
 	return status;
 }
 
-int dump_html_annotations(struct dump_session *session, const struct flow_timeline *timeline,
+int dump_html_annotations(struct dump_run *run, const struct flow_timeline *timeline,
 			  const struct dump_html_source *sources, size_t count, const struct dump_html_room *room,
 			  struct dump_left_out *left_out)
 {
 	int status = 0;
 
-	common_json_array(&session->json_out, NULL);
+	common_json_array(&run->json_out, NULL);
 	if (count)
-		status = annotate(session, timeline, sources, count, room, left_out);
-	common_json_array_end(&session->json_out);
+		status = annotate(run, timeline, sources, count, room, left_out);
+	common_json_array_end(&run->json_out);
 	return status;
 }

@@ -13,8 +13,8 @@ struct dump_html_source {
 	const char *path; /* path of its image */
 };
 
-/* Writes instructions and lines of the functions with execution counts. Returns a status of flow_profile_run. */
-int dump_html_annotations(struct dump_session *session, const struct flow_timeline *timeline,
+/* Writes instructions and lines of the functions with execution counts. Returns a status of analysis_profile_run. */
+int dump_html_annotations(struct dump_run *run, const struct flow_timeline *timeline,
 			  const struct dump_html_source *sources, size_t count, const struct dump_html_room *room,
 			  struct dump_left_out *left_out);
 

@@ -12,13 +12,13 @@
 /* Returns the row of each function in the table of functions, from 1; 0: not in the table. */
 static uint32_t *rows_of(const struct dump_html_trace *trace, size_t *count)
 {
-	const struct dump_report *report = &trace->report;
+	const struct analysis_report *report = &trace->report;
 	uint32_t *rows;
 
-	*count = dump_functions_count(trace->run.calls.functions) + 1;
+	*count = analysis_functions_count(trace->path_run.calls.functions) + 1;
 	rows = calloc(*count, sizeof(*rows));
 	for (size_t i = 0; rows && i < trace->function_count; i++)
-		/* The first entry belongs to DUMP_NO_FUNCTION. */
+		/* The first entry belongs to ANALYSIS_NO_FUNCTION. */
 		rows[(uint32_t)(report->rows[i].function + 1)] = (uint32_t)i + 1;
 	return rows;
 }
@@ -57,11 +57,11 @@ static size_t track_size(const struct dump_slices *slices, size_t first)
 	return end - first;
 }
 
-static void put_track(struct dump_session *session, const struct dump_html_trace *trace,
-		      const struct dump_slice_track *track, size_t count, const struct ptl_bytes *text)
+static void put_track(struct dump_run *run, const struct dump_html_trace *trace, const struct dump_slice_track *track,
+		      size_t count, const struct ptl_bytes *text)
 {
-	const struct flow_timeline *timeline = trace->run.calls.timeline;
-	struct common_json *json = &session->json_out;
+	const struct flow_timeline *timeline = trace->path_run.calls.timeline;
+	struct common_json *json = &run->json_out;
 
 	common_json_object(json, NULL);
 	dump_json_id(json, "pid", track->pid);
@@ -79,12 +79,12 @@ static void put_track(struct dump_session *session, const struct dump_html_trace
 }
 
 /* Returns the bytes to pass to dump_html_fits: base64 needs no escapes, names of tracks do. */
-static uint64_t measure_slices(const struct dump_session *session, const struct dump_html_trace *trace,
-			       const uint32_t *rows, struct ptl_bytes *packed)
+static uint64_t measure_slices(const struct dump_run *run, const struct dump_html_trace *trace, const uint32_t *rows,
+			       struct ptl_bytes *packed)
 {
 	const struct dump_slices *slices = &trace->slices;
-	const struct flow_timeline *timeline = trace->run.calls.timeline;
-	const uint64_t start_time = ptl_trace_machine(session->trace)->start_time;
+	const struct flow_timeline *timeline = trace->path_run.calls.timeline;
+	const uint64_t start_time = ptl_trace_machine(run->trace)->start_time;
 	uint64_t bytes = 0;
 
 	for (size_t i = 0, count; i < slices->count; i += count) {
@@ -101,20 +101,20 @@ static uint64_t measure_slices(const struct dump_session *session, const struct 
 }
 
 /* Drops the shortest calls until the rest fits the page. */
-static void fit(const struct dump_html *html, const struct dump_session *session, struct dump_html_trace *trace,
+static void fit(const struct dump_html *html, const struct dump_run *run, struct dump_html_trace *trace,
 		const uint32_t *rows)
 {
 	struct ptl_bytes packed = {0};
 
-	while (trace->slices.count && !dump_html_fits(&html->room, measure_slices(session, trace, rows, &packed)))
+	while (trace->slices.count && !dump_html_fits(&html->room, measure_slices(run, trace, rows, &packed)))
 		dump_slices_limit(&trace->slices, trace->slices.count - trace->slices.count / 4 - 1);
 	common_bytes_free(&packed);
 }
 
-static int put_tracks(struct dump_session *session, const struct dump_html_trace *trace, const uint32_t *rows)
+static int put_tracks(struct dump_run *run, const struct dump_html_trace *trace, const uint32_t *rows)
 {
 	const struct dump_slices *slices = &trace->slices;
-	const uint64_t start_time = ptl_trace_machine(session->trace)->start_time;
+	const uint64_t start_time = ptl_trace_machine(run->trace)->start_time;
 	struct ptl_bytes packed = {0}, text = {0};
 	int status = 0;
 
@@ -128,10 +128,10 @@ static int put_tracks(struct dump_session *session, const struct dump_html_trace
 		if (packed.failed || text.failed)
 			status = common_fail_memory("calls", text.size);
 		else
-			put_track(session, trace, &slices->tracks[first->track], count, &text);
+			put_track(run, trace, &slices->tracks[first->track], count, &text);
 		i += count;
 		if (status == 0)
-			status = dump_output_check(session);
+			status = dump_output_check(run);
 	}
 	common_bytes_free(&packed);
 	common_bytes_free(&text);
@@ -139,9 +139,9 @@ static int put_tracks(struct dump_session *session, const struct dump_html_trace
 }
 
 /* Writes counters of threads. Counters that do not fit are left out without a note: calls matter more. */
-static int put_counters(const struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace)
+static int put_counters(const struct dump_html *html, struct dump_run *run, const struct dump_html_trace *trace)
 {
-	struct common_json *json = &session->json_out;
+	struct common_json *json = &run->json_out;
 	struct ptl_bytes packed = {0}, text = {0};
 
 	common_json_array(json, "counters");
@@ -161,7 +161,7 @@ static int put_counters(const struct dump_html *html, struct dump_session *sessi
 		dump_json_id(json, "tid", series->tid);
 		if (series->tid == PTL_NO_ID && series->cpu != PTL_NO_CPU)
 			common_json_u64(json, "cpu", series->cpu);
-		dump_json_time(session, "start", series->start);
+		dump_json_time(run, "start", series->start);
 		common_json_u64(json, "span", series->span);
 		common_json_u64(json, "count", series->count);
 		common_json_string_n(json, "data", (const char *)text.data, text.size);
@@ -172,13 +172,13 @@ static int put_counters(const struct dump_html *html, struct dump_session *sessi
 		return common_fail_memory("counters", packed.size);
 	common_bytes_free(&packed);
 	common_bytes_free(&text);
-	return dump_output_check(session);
+	return dump_output_check(run);
 }
 
 /* Writes the gaps. Returns how many did not fit. */
-static uint64_t put_gaps(const struct dump_html *html, struct dump_session *session, const struct dump_slices *slices)
+static uint64_t put_gaps(const struct dump_html *html, struct dump_run *run, const struct dump_slices *slices)
 {
-	struct common_json *json = &session->json_out;
+	struct common_json *json = &run->json_out;
 	uint64_t cut = 0;
 
 	common_json_array(json, "gaps");
@@ -190,7 +190,7 @@ static uint64_t put_gaps(const struct dump_html *html, struct dump_session *sess
 			continue;
 		}
 		common_json_object(json, NULL);
-		dump_json_time(session, "time", gap->time);
+		dump_json_time(run, "time", gap->time);
 		common_json_u64(json, "duration", gap->duration);
 		dump_json_id(json, "pid", gap->pid);
 		dump_json_id(json, "tid", gap->tid);
@@ -202,9 +202,9 @@ static uint64_t put_gaps(const struct dump_html *html, struct dump_session *sess
 	return cut;
 }
 
-int dump_html_timeline(struct dump_html *html, struct dump_session *session, struct dump_html_trace *trace)
+int dump_html_timeline(struct dump_html *html, struct dump_run *run, struct dump_html_trace *trace)
 {
-	struct common_json *json = &session->json_out;
+	struct common_json *json = &run->json_out;
 	struct dump_slices *slices = &trace->slices;
 	size_t count;
 	uint32_t *rows = rows_of(trace, &count);
@@ -213,16 +213,16 @@ int dump_html_timeline(struct dump_html *html, struct dump_session *session, str
 
 	common_json_object(json, NULL);
 	if (status == 0)
-		status = dump_html_cpus(html, session, trace);
+		status = dump_html_cpus(html, run, trace);
 	if (status == 0)
-		status = put_counters(html, session, trace);
+		status = put_counters(html, run, trace);
 	common_json_array(json, "tracks");
 	if (status == 0) {
-		fit(html, session, trace, rows);
-		status = put_tracks(session, trace, rows);
+		fit(html, run, trace, rows);
+		status = put_tracks(run, trace, rows);
 	}
 	common_json_array_end(json);
-	cut_gaps += put_gaps(html, session, slices);
+	cut_gaps += put_gaps(html, run, slices);
 	common_json_object_end(json);
 	dump_left_out_add(&html->left_out, slices->cut, "call of the timeline that was shorter than others",
 			  "calls of the timeline that were shorter than others");

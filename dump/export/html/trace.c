@@ -11,7 +11,7 @@
 /* ---- the run ------------------------------------------------------------------------------------- */
 
 /* Swaps frame->user and frame->other: the observers of paths and of the report each use `user`. */
-static void change_turns(struct dump_frame *frame)
+static void change_turns(struct analysis_frame *frame)
 {
 	const uint64_t user = frame->user;
 
@@ -19,12 +19,12 @@ static void change_turns(struct dump_frame *frame)
 	frame->other = user;
 }
 
-typedef int frame_function(void *context, struct dump_call_thread *thread, struct dump_frame *frame);
+typedef int frame_function(void *context, struct analysis_call_thread *thread, struct analysis_frame *frame);
 
-static int observe(struct dump_html_trace *trace, struct dump_call_thread *thread, struct dump_frame *frame,
+static int observe(struct dump_html_trace *trace, struct analysis_call_thread *thread, struct analysis_frame *frame,
 		   frame_function *of_paths, frame_function *of_report)
 {
-	int status = of_paths(&trace->run.paths, thread, frame);
+	int status = of_paths(&trace->path_run.paths, thread, frame);
 
 	if (status == 0)
 		status = dump_counters_follow(&trace->counters, thread);
@@ -36,74 +36,74 @@ static int observe(struct dump_html_trace *trace, struct dump_call_thread *threa
 	return status;
 }
 
-static int html_begin_thread(void *context, struct dump_call_thread *thread)
+static int html_begin_thread(void *context, struct analysis_call_thread *thread)
 {
 	struct dump_html_trace *trace = context;
 	const int status = dump_counters_begin(&trace->counters, thread);
 
 	dump_slices_begin(&trace->slices);
-	return status ? status : dump_report_observer.begin(&trace->report, thread);
+	return status ? status : analysis_report_observer.begin(&trace->report, thread);
 }
 
-static int html_enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int html_enter(void *context, struct analysis_call_thread *thread, struct analysis_frame *frame)
 {
-	return observe(context, thread, frame, dump_paths_observer.enter, dump_report_observer.enter);
+	return observe(context, thread, frame, analysis_paths_observer.enter, analysis_report_observer.enter);
 }
 
-static int rename_call(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int rename_call(void *context, struct analysis_call_thread *thread, struct analysis_frame *frame)
 {
-	return observe(context, thread, frame, dump_paths_observer.rename, dump_report_observer.rename);
+	return observe(context, thread, frame, analysis_paths_observer.rename, analysis_report_observer.rename);
 }
 
-static int html_leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int html_leave(void *context, struct analysis_call_thread *thread, struct analysis_frame *frame)
 {
 	struct dump_html_trace *trace = context;
-	const int status = observe(trace, thread, frame, dump_paths_observer.leave, dump_report_observer.leave);
+	const int status = observe(trace, thread, frame, analysis_paths_observer.leave, analysis_report_observer.leave);
 
 	return status == 0 ? dump_slices_leave(&trace->slices, thread, frame) : status;
 }
 
-static int html_below(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int html_below(void *context, struct analysis_call_thread *thread, struct analysis_frame *frame)
 {
 	struct dump_html_trace *trace = context;
-	const int status = observe(trace, thread, frame, dump_paths_observer.below, dump_report_observer.below);
+	const int status = observe(trace, thread, frame, analysis_paths_observer.below, analysis_report_observer.below);
 
 	return status == 0 ? dump_slices_below(&trace->slices, thread) : status;
 }
 
-static int html_lose(void *context, struct dump_call_thread *thread)
+static int html_lose(void *context, struct analysis_call_thread *thread)
 {
 	struct dump_html_trace *trace = context;
-	int status = dump_paths_observer.gap(&trace->run.paths, thread);
+	int status = analysis_paths_observer.gap(&trace->path_run.paths, thread);
 
 	if (status == 0)
 		status = dump_counters_gap(&trace->counters, thread);
 	return status == 0 ? dump_slices_gap(&trace->slices, thread) : status;
 }
 
-static int html_end_thread(void *context, struct dump_call_thread *thread)
+static int html_end_thread(void *context, struct analysis_call_thread *thread)
 {
 	struct dump_html_trace *trace = context;
 
 	const int status = dump_counters_end(&trace->counters, thread);
 
 	dump_slices_end(&trace->slices, thread);
-	return status ? status : dump_paths_observer.end(&trace->run.paths, thread);
+	return status ? status : analysis_paths_observer.end(&trace->path_run.paths, thread);
 }
 
 /* Ends a program: the thread runs another program. */
-static int end_program(void *context, struct dump_call_thread *thread)
+static int end_program(void *context, struct analysis_call_thread *thread)
 {
 	struct dump_html_trace *trace = context;
 	const int status = html_end_thread(context, thread);
 
-	return status ? status : dump_report_observer.exec(&trace->report, thread);
+	return status ? status : analysis_report_observer.exec(&trace->report, thread);
 }
 
 int dump_html_trace_run(struct dump_html_trace *trace, const struct dump_html_limits *limits)
 {
-	const struct dump_path_options paths = {.group = DUMP_PATH_PROGRAM};
-	const struct dump_call_observer observer = {
+	const struct dump_path_options paths = {.group = ANALYSIS_PATH_PROGRAM};
+	const struct analysis_call_observer observer = {
 		.context = trace,
 		.begin = html_begin_thread,
 		.end = html_end_thread,
@@ -114,26 +114,26 @@ int dump_html_trace_run(struct dump_html_trace *trace, const struct dump_html_li
 		.exec = end_program,
 		.gap = html_lose,
 	};
-	int status = dump_path_session_start(&trace->run, &paths);
+	int status = dump_path_run_start(&trace->path_run, &paths);
 
-	trace->report.calls = &trace->run.calls;
+	trace->report.calls = &trace->path_run.calls;
 	trace->slices.limit = limits->slices;
 	trace->slices.gap_limit = limits->events;
 	if (status == 0)
-		status = dump_call_session_run(&trace->run.calls, &observer);
+		status = analysis_calls_observe(&trace->path_run.calls, &observer);
 	if (status == 0)
-		status = dump_counters_packets(&trace->counters, &trace->run.calls);
-	dump_report_sort(&trace->report, 0);
+		status = dump_counters_packets(&trace->counters, &trace->path_run.calls);
+	analysis_report_sort(&trace->report, 0);
 	dump_slices_sort(&trace->slices);
 	return status;
 }
 
 void dump_html_trace_free(struct dump_html_trace *trace)
 {
-	dump_report_free(&trace->report);
+	analysis_report_free(&trace->report);
 	dump_slices_free(&trace->slices);
 	dump_counters_free(&trace->counters);
-	dump_path_session_close(&trace->run);
+	dump_path_run_close(&trace->path_run);
 }
 
 /* ---- summary ------------------------------------------------------------------------------------- */
@@ -171,16 +171,16 @@ static void put_commands(struct dump_html *html, struct common_json *json, const
 	dump_left_out_add(&html->left_out, cut, "step of how the file was made", "steps of how the file was made");
 }
 
-void dump_html_summary(struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace)
+void dump_html_summary(struct dump_html *html, struct dump_run *run, const struct dump_html_trace *trace)
 {
-	const struct ptl_machine *machine = ptl_trace_machine(session->trace);
-	const struct flow_timeline *timeline = trace->run.calls.timeline;
-	struct common_json *json = &session->json_out;
+	const struct ptl_machine *machine = ptl_trace_machine(run->trace);
+	const struct flow_timeline *timeline = trace->path_run.calls.timeline;
+	struct common_json *json = &run->json_out;
 
 	common_json_object(json, NULL);
-	common_json_string(json, "file", session->path);
-	common_json_u64(json, "size", ptl_trace_size(session->trace));
-	common_json_bool(json, "complete", ptl_trace_complete(session->trace));
+	common_json_string(json, "file", run->path);
+	common_json_u64(json, "size", ptl_trace_size(run->trace));
+	common_json_bool(json, "complete", ptl_trace_complete(run->trace));
 	common_json_string(json, "made_by", "ptl-dump " COMMON_VERSION);
 	common_json_string(json, "source", machine->source);
 	common_json_string(json, "hostname", machine->hostname);
@@ -197,9 +197,9 @@ void dump_html_summary(struct dump_html *html, struct dump_session *session, con
 	common_json_u64(json, "functions", trace->report.count);
 	common_json_u64(json, "calls", trace->slices.calls);
 	common_json_u64(json, "gaps", trace->slices.gap_count + trace->slices.cut_gaps);
-	common_json_u64(json, "losses", ptl_loss_count(session->trace));
-	common_json_u64(json, "damage", ptl_damage_count(session->trace));
-	put_commands(html, json, session->trace);
+	common_json_u64(json, "losses", ptl_loss_count(run->trace));
+	common_json_u64(json, "damage", ptl_damage_count(run->trace));
+	put_commands(html, json, run->trace);
 	common_json_object_end(json);
 }
 
@@ -217,10 +217,10 @@ static void put_status(struct common_json *json, const struct flow_timeline_proc
 }
 
 /* Writes the threads of a process. Returns how many did not fit. */
-static uint64_t put_threads(const struct dump_html *html, struct dump_session *session,
-			    const struct flow_timeline *timeline, const struct flow_timeline_process *process)
+static uint64_t put_threads(const struct dump_html *html, struct dump_run *run, const struct flow_timeline *timeline,
+			    const struct flow_timeline_process *process)
 {
-	struct common_json *json = &session->json_out;
+	struct common_json *json = &run->json_out;
 	uint64_t cut = 0;
 
 	common_json_array(json, "threads");
@@ -234,8 +234,8 @@ static uint64_t put_threads(const struct dump_html *html, struct dump_session *s
 		common_json_object(json, NULL);
 		common_json_u64(json, "tid", thread->tid);
 		common_json_string(json, "name", thread->name);
-		dump_json_time(session, "start", thread->start);
-		dump_json_time(session, "end", thread->end == FLOW_TIME_END ? 0 : thread->end);
+		dump_json_time(run, "start", thread->start);
+		dump_json_time(run, "end", thread->end == FLOW_TIME_END ? 0 : thread->end);
 		common_json_object_end(json);
 	}
 	common_json_array_end(json);
@@ -247,11 +247,11 @@ static size_t text_size(const struct flow_timeline_process *process, const struc
 	return strlen(process->name) + (program ? strlen(program->command_line) + strlen(program->path) : 0);
 }
 
-void dump_html_processes(struct dump_html *html, struct dump_session *session, const struct dump_html_trace *trace)
+void dump_html_processes(struct dump_html *html, struct dump_run *run, const struct dump_html_trace *trace)
 {
-	const struct flow_timeline *timeline = trace->run.calls.timeline;
-	const struct dump_filter *filter = &session->options->filter;
-	struct common_json *json = &session->json_out;
+	const struct flow_timeline *timeline = trace->path_run.calls.timeline;
+	const struct analysis_filter *filter = &run->options->filter;
+	struct common_json *json = &run->json_out;
 	uint64_t cut = 0, cut_threads = 0;
 
 	common_json_array(json, NULL);
@@ -273,12 +273,12 @@ void dump_html_processes(struct dump_html *html, struct dump_session *session, c
 			common_json_u64(json, "parent", process->parent);
 		common_json_u64(json, "pid", process->pid);
 		common_json_string(json, "name", process->name);
-		dump_json_time(session, "start", process->start);
-		dump_json_time(session, "end", process->end == FLOW_TIME_END ? 0 : process->end);
+		dump_json_time(run, "start", process->start);
+		dump_json_time(run, "end", process->end == FLOW_TIME_END ? 0 : process->end);
 		put_status(json, process);
 		common_json_string(json, "command", program ? program->command_line : NULL);
 		common_json_string(json, "path", program ? program->path : NULL);
-		cut_threads += put_threads(html, session, timeline, process);
+		cut_threads += put_threads(html, run, timeline, process);
 		common_json_object_end(json);
 	}
 	common_json_array_end(json);
@@ -293,13 +293,13 @@ static bool has_slice_room(void *context, size_t bytes)
 	return dump_html_fits(context, bytes);
 }
 
-void dump_html_losses(struct dump_html *html, struct dump_session *session)
+void dump_html_losses(struct dump_html *html, struct dump_run *run)
 {
 	const struct dump_json_room room = {has_slice_room, &html->room};
 
-	common_json_object(&session->json_out, NULL);
-	dump_left_out_add(&html->left_out, dump_json_losses(session, &room), "loss of the list", "losses of the list");
-	dump_left_out_add(&html->left_out, dump_json_damage(session, &room), "damaged part of the list",
+	common_json_object(&run->json_out, NULL);
+	dump_left_out_add(&html->left_out, dump_json_losses(run, &room), "loss of the list", "losses of the list");
+	dump_left_out_add(&html->left_out, dump_json_damage(run, &room), "damaged part of the list",
 			  "damaged parts of the list");
-	common_json_object_end(&session->json_out);
+	common_json_object_end(&run->json_out);
 }

@@ -36,7 +36,7 @@ struct interface {
 };
 
 struct packet_file {
-	struct dump_session *session;
+	struct dump_run *run;
 	const struct flow_timeline *timeline;
 	struct component *components; /* indexed by number */
 	size_t component_count, component_capacity;
@@ -148,9 +148,9 @@ static int flush_file(struct packet_file *file)
 {
 	if (file->block.failed)
 		return common_fail_memory("a block", file->block.size);
-	fwrite(file->block.data, 1, file->block.size, file->session->out);
+	fwrite(file->block.data, 1, file->block.size, file->run->out);
 	file->block.size = 0;
-	return dump_output_check(file->session);
+	return dump_output_check(file->run);
 }
 
 static int add_interface(struct packet_file *file, const struct dump_packet *packet)
@@ -241,7 +241,7 @@ static void write_comment(struct packet_file *file, const struct ptl_event *even
 
 static uint64_t time_of(struct packet_file *file, const struct ptl_event *event)
 {
-	const struct ptl_machine *machine = ptl_trace_machine(file->session->trace);
+	const struct ptl_machine *machine = ptl_trace_machine(file->run->trace);
 	int64_t wall;
 
 	if (!dump_wall_time(machine, event->time, &wall) || wall < 0) {
@@ -290,15 +290,15 @@ static int write_packet(struct packet_file *file, const struct ptl_event *event,
 static int see_packet(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct packet_file *file = context;
-	const struct dump_filter *filter = &file->session->options->filter;
+	const struct analysis_filter *filter = &file->run->options->filter;
 	struct dump_packet packet;
 	bool whole;
 	int status;
 
 	dump_packet_read(event, ptl_schema_of(trace, event), &packet);
 	if (packet.source == DUMP_PACKET_NONE || packet.source == DUMP_PACKET_COMPONENT ||
-	    !dump_filter_wants_thread(filter, event->pid, event->tid) ||
-	    !common_id_set_has(&filter->cpus, event->cpu) || !dump_filter_wants_time(filter, event->time))
+	    !analysis_filter_wants_thread(filter, event->pid, event->tid) ||
+	    !common_id_set_has(&filter->cpus, event->cpu) || !analysis_filter_wants_time(filter, event->time))
 		return 0;
 	if (packet.source == DUMP_PACKET_UNEXPLAINED) {
 		file->unexplained++;
@@ -345,8 +345,8 @@ static int write_end(struct packet_file *file, struct dump_left_out *left_out)
 
 static int write_packet_file(struct packet_file *file, struct dump_left_out *left_out)
 {
-	const struct dump_filter *filter = &file->session->options->filter;
-	struct ptl_trace *trace = file->session->trace;
+	const struct analysis_filter *filter = &file->run->options->filter;
+	struct ptl_trace *trace = file->run->trace;
 	const struct ptl_callbacks components = {.size = sizeof(components), .event = see_component};
 	const struct ptl_callbacks packets = {.size = sizeof(packets), .event = see_packet};
 	const struct ptl_event_filter times = {
@@ -364,7 +364,7 @@ static int write_packet_file(struct packet_file *file, struct dump_left_out *lef
 	return status ? status : write_end(file, left_out);
 }
 
-int dump_packet_file_write(struct dump_session *session, const struct flow_timeline *timeline, uint64_t *packets,
+int dump_packet_file_write(struct dump_run *run, const struct flow_timeline *timeline, uint64_t *packets,
 			   struct dump_left_out *left_out)
 {
 	struct packet_file *file = calloc(1, sizeof(*file));
@@ -372,7 +372,7 @@ int dump_packet_file_write(struct dump_session *session, const struct flow_timel
 
 	if (!file)
 		return common_fail_memory("packets", sizeof(*file));
-	file->session = session;
+	file->run = run;
 	file->timeline = timeline;
 	status = write_packet_file(file, left_out);
 	*packets = file->packets;

@@ -7,10 +7,10 @@
 #include "flow/timeline/timeline.h"
 
 /*
- * Writes the packets of the selected events to session->out. *packets: number of packets. Returns 0, PTL_NO_MEMORY, or
+ * Writes the packets of the selected events to run->out. *packets: number of packets. Returns 0, PTL_NO_MEMORY, or
  * a status of ptl_process or dump_output_check.
  */
-int dump_packet_file_write(struct dump_session *session, const struct flow_timeline *timeline, uint64_t *packets,
+int dump_packet_file_write(struct dump_run *run, const struct flow_timeline *timeline, uint64_t *packets,
 			   struct dump_left_out *left_out);
 
 #endif

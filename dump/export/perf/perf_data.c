@@ -18,7 +18,7 @@
 #define CHUNK ((size_t)1 << 20) /* Bytes of packets per record. A multiple of 8, so only the last record is padded. */
 
 struct perf {
-	struct dump_session *session;
+	struct dump_run *run;
 	struct flow_symbols *symbols;
 	struct dump_perf_file file;
 	struct dump_perf_cache cache;
@@ -31,7 +31,7 @@ struct perf {
 
 static bool wants(const struct perf *perf, uint32_t pid)
 {
-	return common_id_set_has(&perf->session->options->filter.pids, pid);
+	return common_id_set_has(&perf->run->options->filter.pids, pid);
 }
 
 /* ---- code ---------------------------------------------------------------------------------------- */
@@ -203,10 +203,10 @@ static int put_event(void *context, struct ptl_trace *trace, const struct ptl_ev
 
 static bool wants_stream(const struct perf *perf, const struct ptl_stream *stream)
 {
-	const struct dump_filter *filter = &perf->session->options->filter;
+	const struct analysis_filter *filter = &perf->run->options->filter;
 
 	return stream->kind == PTL_KIND_PT &&
-	       (stream->pid == PTL_NO_ID || dump_filter_wants_thread(filter, stream->pid, stream->tid)) &&
+	       (stream->pid == PTL_NO_ID || analysis_filter_wants_thread(filter, stream->pid, stream->tid)) &&
 	       (stream->cpu == PTL_NO_CPU || common_id_set_has(&filter->cpus, stream->cpu));
 }
 
@@ -218,14 +218,14 @@ static int put_chunk(struct perf *perf, const struct ptl_stream *stream, uint32_
 		     bool *more)
 {
 	static const uint8_t padding[8];
-	const uint64_t end = format_trace_end(perf->session->trace);
+	const uint64_t end = format_trace_end(perf->run->trace);
 	size_t size = 0, got = 1;
 	uint64_t hole = 0, tsc;
-	const struct ptl_machine *machine = ptl_trace_machine(perf->session->trace);
+	const struct ptl_machine *machine = ptl_trace_machine(perf->run->trace);
 	int status = 0;
 
 	while (!status && size < CHUNK && got) {
-		status = ptl_stream_read(perf->session->trace, stream->id, *at + size, data + size, CHUNK - size, &got,
+		status = ptl_stream_read(perf->run->trace, stream->id, *at + size, data + size, CHUNK - size, &got,
 					 &hole);
 		size += status ? 0 : got;
 	}
@@ -272,7 +272,7 @@ static int find_guest(struct ptl_trace *trace, uint32_t stream, bool *guest)
 
 static int put_streams(struct perf *perf)
 {
-	const struct ptl_trace *trace = perf->session->trace;
+	const struct ptl_trace *trace = perf->run->trace;
 	uint8_t *data = malloc(CHUNK);
 	uint32_t number = 0;
 	int status = data ? 0 : common_fail_memory("packets", CHUNK);
@@ -283,7 +283,7 @@ static int put_streams(struct perf *perf)
 		uint64_t at = 0;
 
 		if (more && !perf->guest)
-			status = find_guest(perf->session->trace, stream->id, &perf->guest);
+			status = find_guest(perf->run->trace, stream->id, &perf->guest);
 		for (; !status && more; number += !more)
 			status = put_chunk(perf, stream, number, data, &at, &more);
 	}
@@ -316,7 +316,7 @@ static uint64_t shift_of(const struct perf *perf, const struct flow_timeline *ti
 /* Appends the address filters in the syntax of perf. */
 static void add_filters(struct perf *perf, const struct flow_timeline *timeline, struct ptl_bytes *text)
 {
-	const struct ptl_trace *trace = perf->session->trace;
+	const struct ptl_trace *trace = perf->run->trace;
 
 	for (size_t i = 0; i < ptl_attachment_count(trace); i++) {
 		const struct ptl_attachment *attachment = ptl_attachment_at(trace, i);
@@ -337,7 +337,7 @@ static void add_filters(struct perf *perf, const struct flow_timeline *timeline,
 static int put_all(struct perf *perf, const struct flow_timeline *timeline)
 {
 	struct ptl_bytes filters = {0};
-	struct ptl_trace *trace = perf->session->trace;
+	struct ptl_trace *trace = perf->run->trace;
 	const struct ptl_callbacks putting = {.size = sizeof(putting), .event = put_event};
 	int status;
 
@@ -354,19 +354,19 @@ static int put_all(struct perf *perf, const struct flow_timeline *timeline)
 	return status ? status : dump_perf_end(&perf->file, ptl_trace_machine(trace));
 }
 
-int dump_perf_write(struct dump_session *session, const struct flow_timeline *timeline, const char *path,
-		    const char *folder, struct dump_left_out *left_out, bool *guest)
+int dump_perf_write(struct dump_run *run, const struct flow_timeline *timeline, const char *path, const char *folder,
+		    struct dump_left_out *left_out, bool *guest)
 {
 	const struct ptl_callbacks gathering = {.size = sizeof(gathering), .event = gather_event};
-	struct perf perf = {.session = session, .file = {.file = fopen(path, "r+e")}};
+	struct perf perf = {.run = run, .file = {.file = fopen(path, "r+e")}};
 	int status = perf.file.file ? 0 : common_fail_errno("cannot write %s", path);
 
 	if (!status)
-		status = flow_symbols_open(session->trace, timeline, false, &perf.symbols);
+		status = flow_symbols_open(run->trace, timeline, false, &perf.symbols);
 	if (!status)
-		status = ptl_process(session->trace, NULL, &gathering, &perf);
+		status = ptl_process(run->trace, NULL, &gathering, &perf);
 	if (!status)
-		status = dump_perf_cache_write(&perf.cache, session->trace, timeline, folder, &perf.missing);
+		status = dump_perf_cache_write(&perf.cache, run->trace, timeline, folder, &perf.missing);
 	if (!status)
 		status = put_all(&perf, timeline);
 	if (perf.file.file && fclose(perf.file.file) != 0 && !status)

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/function/source_note.h"
+#include "analysis/profile/profile.h"
 #include "common/error.h"
 #include "common/program/message.h"
 #include "common/vector.h"
-#include "dump/print/source_note.h"
 #include "flow/symbol/source_line.h"
-#include "flow/view/profile.h"
 
 /* LLVM keeps only these bits of a line offset. */
 #define OFFSET_MASK 0xffffu
@@ -46,7 +46,8 @@ struct instruction {
 };
 
 struct autofdo {
-	struct dump_call_session *calls;
+	struct dump_run *run;
+	struct analysis_calls *calls;
 	struct flow_sources *sources;
 	struct instruction *instructions; /* owned */
 	size_t instruction_count, instruction_capacity;
@@ -89,16 +90,16 @@ static int find_function(struct autofdo *autofdo, const char *name, uint32_t *nu
 }
 
 /* Adds the block's count to the entries of a function, if the function's own code begins with the block. */
-static int add_head(struct autofdo *autofdo, const struct flow_profile_block *block, uint64_t address)
+static int add_head(struct autofdo *autofdo, const struct analysis_profile_block *block, uint64_t address)
 {
 	const struct flow_scope *scope = flow_sources_scope(autofdo->sources, block->image, address);
-	struct dump_code_place place;
+	struct analysis_code_place place;
 	uint32_t function;
-	int status = dump_functions_place(autofdo->calls->functions, block->image, address, &place);
+	int status = analysis_functions_place(autofdo->calls->functions, block->image, address, &place);
 
 	while (scope && scope->outer)
 		scope = scope->outer;
-	if (status < 0 || !scope || place.function == DUMP_NO_FUNCTION || place.start != address ||
+	if (status < 0 || !scope || place.function == ANALYSIS_NO_FUNCTION || place.start != address ||
 	    !is_name(scope->function->name))
 		return status;
 	status = find_function(autofdo, scope->function->name, &function);
@@ -185,9 +186,9 @@ static int add_instructions(struct autofdo *autofdo)
 	return status;
 }
 
-static int autofdo_add_block(struct autofdo *autofdo, const struct flow_profile_block *block)
+static int autofdo_add_block(struct autofdo *autofdo, const struct analysis_profile_block *block)
 {
-	const struct dump_filter *filter = &autofdo->calls->session->options->filter;
+	const struct analysis_filter *filter = autofdo->calls->input.filter;
 	const size_t count = autofdo->instruction_count + block->instructions;
 	uint64_t address = block->address;
 	int status;
@@ -196,8 +197,8 @@ static int autofdo_add_block(struct autofdo *autofdo, const struct flow_profile_
 		autofdo->unknown += block->count * block->instructions;
 		return 0;
 	}
-	if (!dump_filter_wants_image(filter,
-				     flow_timeline_image(autofdo->calls->timeline, block->image)->data.file_name))
+	if (!analysis_filter_wants_image(filter,
+					 flow_timeline_image(autofdo->calls->timeline, block->image)->data.file_name))
 		return 0;
 	status = COMMON_VECTOR_RESERVE(autofdo->instructions, autofdo->instruction_capacity, count, "instructions");
 	if (status < 0)
@@ -280,7 +281,7 @@ static int compare_functions(const void *a_, const void *b_)
 
 static int write_functions(struct autofdo *autofdo)
 {
-	struct dump_session *session = autofdo->calls->session;
+	struct dump_run *run = autofdo->run;
 
 	if (autofdo->function_count)
 		qsort(autofdo->functions, autofdo->function_count, sizeof(*autofdo->functions), compare_functions);
@@ -289,15 +290,15 @@ static int write_functions(struct autofdo *autofdo)
 
 		if (!function->total)
 			continue;
-		fprintf(session->out, "%s:%" PRIu64 ":%" PRIu64 "\n", function->name, function->total, function->head);
+		fprintf(run->out, "%s:%" PRIu64 ":%" PRIu64 "\n", function->name, function->total, function->head);
 		for (size_t k = function->first; k < function->first + function->count; k++)
-			fprintf(session->out, " %" PRIu32 ": %" PRIu64 "\n", autofdo->lines[k].offset,
+			fprintf(run->out, " %" PRIu32 ": %" PRIu64 "\n", autofdo->lines[k].offset,
 				autofdo->lines[k].count);
 	}
-	return dump_output_check(session);
+	return dump_output_check(run);
 }
 
-static int count_lines(struct autofdo *autofdo, const struct flow_profile *profile)
+static int count_lines(struct autofdo *autofdo, const struct analysis_profile *profile)
 {
 	int status = 0;
 
@@ -308,7 +309,7 @@ static int count_lines(struct autofdo *autofdo, const struct flow_profile *profi
 	if (status < 0)
 		return status;
 	if (!profile->instructions)
-		dump_session_note_no_flow(autofdo->calls->session);
+		analysis_note_no_flow(&autofdo->calls->input);
 	if (profile->instructions && !autofdo->line_count) {
 		common_message_warning("no function of what ran has debug information: the profile is empty");
 		common_message_hint("compile with -g, and record with ptl-record --embed debug");
@@ -320,16 +321,15 @@ static int count_lines(struct autofdo *autofdo, const struct flow_profile *profi
 	return write_functions(autofdo);
 }
 
-int dump_autofdo(struct dump_call_session *calls, struct dump_left_out *left_out)
+int dump_autofdo(struct dump_run *run, struct analysis_calls *calls, struct dump_left_out *left_out)
 {
-	const struct flow_view_options options = dump_session_view_options(calls->session);
-	struct autofdo autofdo = {.calls = calls};
-	struct flow_profile profile = {0};
-	int status = flow_sources_open(calls->session->trace, calls->timeline, &autofdo.sources);
+	struct autofdo autofdo = {.run = run, .calls = calls};
+	struct analysis_profile profile = {0};
+	int status = flow_sources_open(calls->input.trace, calls->timeline, &autofdo.sources);
 
 	if (status == 0) {
 		flow_sources_want_scopes(autofdo.sources);
-		status = flow_profile_run(calls->session->trace, calls->timeline, &options, false, &profile);
+		status = analysis_profile_run(calls->input.trace, calls->timeline, &calls->input.view, false, &profile);
 	}
 	common_progress_end();
 	if (status == 0) {
@@ -338,9 +338,9 @@ int dump_autofdo(struct dump_call_session *calls, struct dump_left_out *left_out
 				  "gaps, of which it is not known what ran");
 		dump_left_out_add(left_out, autofdo.unknown, "instruction without debug information",
 				  "instructions without debug information");
-		flow_profile_free(&profile);
+		analysis_profile_free(&profile);
 	}
-	dump_warn_of_sources(autofdo.sources, NULL);
+	analysis_warn_of_sources(autofdo.sources, NULL);
 	flow_sources_close(autofdo.sources);
 	free(autofdo.instructions);
 	free(autofdo.lines);

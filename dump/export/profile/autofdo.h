@@ -3,10 +3,10 @@
 #ifndef DUMP_EXPORT_PROFILE_AUTOFDO_H
 #define DUMP_EXPORT_PROFILE_AUTOFDO_H
 
-#include "dump/call/call_session.h"
 #include "dump/export/export.h"
+#include "dump/run/calls.h"
 
 /* Writes LLVM's text format. Adds code without debug information to left_out. */
-int dump_autofdo(struct dump_call_session *calls, struct dump_left_out *left_out);
+int dump_autofdo(struct dump_run *run, struct analysis_calls *calls, struct dump_left_out *left_out);
 
 #endif

@@ -29,11 +29,11 @@ struct sum {
 };
 
 struct callgrind {
-	struct dump_session *session;
-	const struct dump_paths *paths;
-	const struct dump_samples *samples;
-	struct list functions;                     /* callee: number in the function table */
-	struct dump_path_numbers function_numbers; /* index in the list, from 1 */
+	struct dump_run *run;
+	const struct analysis_paths *paths;
+	const struct analysis_samples *samples;
+	struct list functions;                         /* callee: number in the function table */
+	struct analysis_path_numbers function_numbers; /* index in the list, from 1 */
 	struct list edges;
 	struct common_hash_map edge_numbers; /* index by caller and callee */
 	uint32_t *ids;                       /* by node: its function */
@@ -60,7 +60,7 @@ static int add_item(struct list *list, uint32_t *number)
 
 static int find_function(struct callgrind *callgrind, uint32_t function, uint32_t *number)
 {
-	uint32_t *known = dump_path_number(&callgrind->function_numbers, function);
+	uint32_t *known = analysis_path_number(&callgrind->function_numbers, function);
 
 	if (!*known) {
 		const int status = add_item(&callgrind->functions, number);
@@ -97,9 +97,9 @@ static int find_edge(struct callgrind *callgrind, uint32_t caller, uint32_t call
 
 static int add_function(struct callgrind *callgrind, size_t at)
 {
-	const struct dump_path_node *node = &callgrind->paths->tree.nodes[at];
+	const struct analysis_path_node *node = &callgrind->paths->tree.nodes[at];
 	/* Self values of a root belong to no function. */
-	const uint32_t function = node->parent ? node->function : DUMP_NO_FUNCTION;
+	const uint32_t function = node->parent ? node->function : ANALYSIS_NO_FUNCTION;
 	const int status = find_function(callgrind, function, &callgrind->ids[at]);
 	struct item *item;
 
@@ -119,7 +119,7 @@ static int add_function(struct callgrind *callgrind, size_t at)
  */
 static int add_edge(struct callgrind *callgrind, size_t at)
 {
-	const struct dump_path_node *node = &callgrind->paths->tree.nodes[at];
+	const struct analysis_path_node *node = &callgrind->paths->tree.nodes[at];
 	const struct sum *sum = &callgrind->sums[at];
 	struct item *item;
 	int status;
@@ -207,8 +207,8 @@ static int write_place(struct callgrind *callgrind, const char *prefix, uint32_t
 
 	*line = 0;
 	if (callgrind->by_line &&
-	    dump_function_line(&callgrind->lines, dump_function(callgrind->paths->calls->functions, function), &path,
-			       line))
+	    dump_function_line(&callgrind->lines, analysis_function(callgrind->paths->calls->functions, function),
+			       &path, line))
 		return write_source(callgrind, prefix, path, text);
 	common_text_format(text, "%s(1)\n", prefix);
 	return 0;
@@ -245,13 +245,13 @@ static int write_function(struct callgrind *callgrind, uint32_t number, struct p
 {
 	const struct item *item = &callgrind->functions.items[number];
 	uint32_t line = 0;
-	int status = write_object(callgrind,
-				  "ob=", dump_function(callgrind->paths->calls->functions, item->callee)->path, text);
+	int status = write_object(
+		callgrind, "ob=", analysis_function(callgrind->paths->calls->functions, item->callee)->path, text);
 
 	if (status == 0)
 		status = write_place(callgrind, "fl=", item->callee, text, &line);
 	common_text_format(text, "fn=(%" PRIu32 ") ", number + 1);
-	dump_path_function_text(callgrind->paths, item->callee, text);
+	analysis_path_function_text(callgrind->paths, item->callee, text);
 	common_text_add(text, "\n");
 	return status ? status : write_lines(callgrind, item, line, text);
 }
@@ -261,8 +261,8 @@ static int write_edge(struct callgrind *callgrind, const struct item *edge, uint
 {
 	const uint32_t function = callgrind->functions.items[edge->callee].callee;
 	uint32_t target = 0;
-	int status = write_object(callgrind, "cob=", dump_function(callgrind->paths->calls->functions, function)->path,
-				  text);
+	int status = write_object(callgrind,
+				  "cob=", analysis_function(callgrind->paths->calls->functions, function)->path, text);
 
 	if (status == 0)
 		status = write_place(callgrind, "cfi=", function, text, &target);
@@ -277,7 +277,7 @@ static void write_head(struct callgrind *callgrind, struct dump_left_out *left_o
 	const char *words = dump_left_out_text(left_out);
 
 	common_text_add(text, "# callgrind format\nversion: 1\ncreator: ptl-dump " COMMON_VERSION "\ncmd: ");
-	common_text_safe(text, callgrind->session->path);
+	common_text_safe(text, callgrind->run->path);
 	common_text_add(text, "\npart: 1\n");
 	if (words) {
 		common_text_add(text, "desc: Left out: ");
@@ -290,7 +290,7 @@ static void write_head(struct callgrind *callgrind, struct dump_left_out *left_o
 	else
 		common_text_format(text,
 				   "event: Samples : Samples of %s\nevent: Periods : %s\nevents: Samples Periods\n\n",
-				   callgrind->samples->name, dump_samples_unit(callgrind->samples));
+				   callgrind->samples->name, analysis_samples_unit(callgrind->samples));
 	common_text_add(text, "fl=(1) ???\n");
 }
 
@@ -320,9 +320,9 @@ static int write_callgrind(struct callgrind *callgrind, struct dump_left_out *le
 		const uint32_t function = callgrind->functions.items[edge->caller].callee;
 
 		if (edge->caller != caller) {
-			status = write_object(callgrind,
-					      "ob=", dump_function(callgrind->paths->calls->functions, function)->path,
-					      &text);
+			status = write_object(
+				callgrind, "ob=", analysis_function(callgrind->paths->calls->functions, function)->path,
+				&text);
 			if (status == 0)
 				status = write_place(callgrind, "fl=", function, &text, &line);
 			common_text_format(&text, "fn=(%" PRIu32 ")\n", edge->caller + 1);
@@ -330,30 +330,30 @@ static int write_callgrind(struct callgrind *callgrind, struct dump_left_out *le
 		caller = edge->caller;
 		if (status == 0)
 			status = write_edge(callgrind, edge, line, &text);
-		common_text_write(&text, callgrind->session->out);
+		common_text_write(&text, callgrind->run->out);
 		text.size = 0;
 	}
 	write_totals(callgrind, &text);
-	common_text_write(&text, callgrind->session->out);
+	common_text_write(&text, callgrind->run->out);
 	if (status == 0 && text.failed)
 		status = common_fail_memory("functions", text.size);
 	common_bytes_free(&text);
 	return status;
 }
 
-int dump_callgrind(struct dump_session *session, const struct dump_path_session *run, bool lines,
+int dump_callgrind(struct dump_run *run, const struct dump_path_run *path_run, bool lines,
 		   struct dump_left_out *left_out)
 {
-	const struct dump_paths *paths = &run->paths;
+	const struct analysis_paths *paths = &path_run->paths;
 	struct callgrind callgrind = {
-		.session = session, .paths = paths, .samples = &run->samples, .by_line = lines, .source_count = 1};
+		.run = run, .paths = paths, .samples = &path_run->samples, .by_line = lines, .source_count = 1};
 	const size_t count = paths->tree.count;
 	int status;
 
 	callgrind.ids = calloc(count + 1, sizeof(*callgrind.ids));
 	callgrind.sums = calloc(count + 1, sizeof(*callgrind.sums));
 	status = callgrind.ids && callgrind.sums
-			 ? dump_path_numbers_open(&callgrind.function_numbers, paths)
+			 ? analysis_path_numbers_open(&callgrind.function_numbers, paths)
 			 : common_fail_memory("paths of calls", count * sizeof(*callgrind.sums));
 	if (status == 0)
 		status = add_up(&callgrind);
@@ -369,7 +369,7 @@ int dump_callgrind(struct dump_session *session, const struct dump_path_session 
 	free(callgrind.sums);
 	free(callgrind.functions.items);
 	free(callgrind.edges.items);
-	dump_path_numbers_close(&callgrind.function_numbers);
+	analysis_path_numbers_close(&callgrind.function_numbers);
 	common_hash_map_free(&callgrind.edge_numbers);
 	common_byte_map_free(&callgrind.files);
 	common_byte_map_free(&callgrind.sources);

@@ -3,10 +3,10 @@
 #ifndef DUMP_EXPORT_PROFILE_CALLGRIND_H
 #define DUMP_EXPORT_PROFILE_CALLGRIND_H
 
-#include "dump/export/path_session.h"
+#include "dump/export/path_run.h"
 
 /* Writes functions with self values and the values of their calls. lines: divides self values by source line. */
-int dump_callgrind(struct dump_session *session, const struct dump_path_session *run, bool lines,
+int dump_callgrind(struct dump_run *run, const struct dump_path_run *path_run, bool lines,
 		   struct dump_left_out *left_out);
 
 #endif

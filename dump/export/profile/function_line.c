@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "dump/export/profile/function_line.h"
 
-int dump_function_lines_open(struct dump_function_lines *lines, const struct dump_call_session *calls)
+int dump_function_lines_open(struct dump_function_lines *lines, const struct analysis_calls *calls)
 {
 	*lines = (struct dump_function_lines){.calls = calls};
-	return flow_sources_open(calls->session->trace, calls->timeline, &lines->sources);
+	return flow_sources_open(calls->input.trace, calls->timeline, &lines->sources);
 }
 
 void dump_function_lines_close(struct dump_function_lines *lines)
@@ -13,8 +13,8 @@ void dump_function_lines_close(struct dump_function_lines *lines)
 }
 
 /* Finds an image with the function, and the function's address there. Returns false without an image. */
-static bool find_place(const struct dump_function_lines *lines, const struct dump_function *function, uint32_t *image,
-		       uint64_t *address)
+static bool find_place(const struct dump_function_lines *lines, const struct analysis_function *function,
+		       uint32_t *image, uint64_t *address)
 {
 	const struct ptl_image_event *data;
 
@@ -26,7 +26,7 @@ static bool find_place(const struct dump_function_lines *lines, const struct dum
 	return true;
 }
 
-bool dump_function_line(const struct dump_function_lines *lines, const struct dump_function *function,
+bool dump_function_line(const struct dump_function_lines *lines, const struct analysis_function *function,
 			const char **file, uint32_t *line)
 {
 	uint64_t address;
@@ -36,7 +36,7 @@ bool dump_function_line(const struct dump_function_lines *lines, const struct du
 	       flow_sources_find(lines->sources, image, address, file, line);
 }
 
-const char *dump_function_linker_name(const struct dump_function_lines *lines, const struct dump_function *function)
+const char *dump_function_linker_name(const struct dump_function_lines *lines, const struct analysis_function *function)
 {
 	struct flow_symbol symbol;
 	uint64_t address;

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/function/source_note.h"
+#include "analysis/profile/profile.h"
 #include "common/error.h"
 #include "common/partition.h"
 #include "common/program/message.h"
 #include "common/vector.h"
-#include "dump/print/source_note.h"
-#include "flow/view/profile.h"
 
 /* Key of a line. Files are compared by the address of their name, so a file may have several keys. */
 struct line_key {
@@ -52,7 +52,7 @@ static bool find_line(const struct dump_function_lines *lines, uint32_t image, u
 }
 
 static int lines_add_block(struct dump_line_counts *counts, const struct dump_function_lines *lines,
-			   const struct flow_profile_block *block, bool outer)
+			   const struct analysis_profile_block *block, bool outer)
 {
 	const struct flow_timeline_image *image = block->image == FLOW_NONE
 							  ? NULL
@@ -64,14 +64,14 @@ static int lines_add_block(struct dump_line_counts *counts, const struct dump_fu
 	if (image)
 		address += image->data.base - image->data.default_base;
 	for (uint32_t i = 0; image && status == 0 && i < block->instructions; i++) {
-		struct dump_code_place place;
+		struct analysis_code_place place;
 		struct line_key key;
 
 		memset(&key, 0, sizeof(key));
 		if (find_line(lines, block->image, address, outer, &key)) {
-			status = dump_functions_place(lines->calls->functions, block->image, address, &place);
+			status = analysis_functions_place(lines->calls->functions, block->image, address, &place);
 			key.function = place.function;
-			if (status == 0 && key.function != DUMP_NO_FUNCTION)
+			if (status == 0 && key.function != ANALYSIS_NO_FUNCTION)
 				status = add_instructions(counts, &key, block->count);
 		}
 		address += block->lengths[i];
@@ -106,26 +106,25 @@ static void join_lines(struct dump_line_counts *counts)
 
 int dump_line_counts_make(struct dump_line_counts *counts, const struct dump_function_lines *lines, bool outer)
 {
-	const struct dump_call_session *calls = lines->calls;
-	const struct flow_view_options options = dump_session_view_options(calls->session);
-	struct flow_profile profile = {0};
+	const struct analysis_calls *calls = lines->calls;
+	struct analysis_profile profile = {0};
 	int status;
 
 	if (outer)
 		flow_sources_want_scopes(lines->sources);
-	status = flow_profile_run(calls->session->trace, calls->timeline, &options, false, &profile);
+	status = analysis_profile_run(calls->input.trace, calls->timeline, &calls->input.view, false, &profile);
 
 	common_progress_end();
 	if (status < 0)
 		return status;
 	for (size_t i = 0; status == 0 && i < profile.block_count; i++)
 		status = lines_add_block(counts, lines, &profile.blocks[i], outer);
-	flow_profile_free(&profile);
+	analysis_profile_free(&profile);
 	if (counts->count)
 		qsort(counts->list, counts->count, sizeof(*counts->list), compare_lines);
 	join_lines(counts);
 	if (status == 0)
-		dump_warn_of_sources(lines->sources, "source lines");
+		analysis_warn_of_sources(lines->sources, "source lines");
 	return status;
 }
 

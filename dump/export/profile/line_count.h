@@ -22,7 +22,7 @@ struct dump_line_counts {
 /*
  * Counts the selected flow by blocks, like report --by line, in a run of its own. Prints a note if no executed image
  * has lines. outer: inlined code counts on the line of the call in the function that contains it. Returns 0,
- * PTL_NO_MEMORY, or a status of flow_profile_run. Call dump_line_counts_free in any case.
+ * PTL_NO_MEMORY, or a status of analysis_profile_run. Call dump_line_counts_free in any case.
  */
 int dump_line_counts_make(struct dump_line_counts *counts, const struct dump_function_lines *lines, bool outer);
 void dump_line_counts_free(struct dump_line_counts *counts);

@@ -72,9 +72,9 @@ struct types {
 };
 
 struct pprof {
-	struct dump_session *session;
+	struct dump_run *run;
 	struct types types;
-	const struct dump_paths *paths;
+	const struct analysis_paths *paths;
 	struct dump_function_lines lines;
 	struct dump_gzip gzip;
 	struct ptl_bytes bytes; /* unwritten part of the profile */
@@ -88,7 +88,7 @@ struct pprof {
 	struct dump_line_counts counts; /* empty if lines are not requested */
 	struct share *shares;           /* owned */
 	size_t share_count, share_capacity;
-	struct dump_path_numbers functions; /* index of the function's first share, from 1 */
+	struct analysis_path_numbers functions; /* index of the function's first share, from 1 */
 	struct dump_path_trail trail;
 	struct tail tail;         /* locations of the trail */
 	struct ptl_bytes *labels; /* encoded labels by group of threads; owned, each too */
@@ -167,7 +167,7 @@ static uint64_t mapping_of(struct pprof *pprof, const char *path)
 
 static void put_function(struct pprof *pprof, uint32_t number, uint64_t id)
 {
-	const struct dump_function *function = dump_function(pprof->paths->calls->functions, number);
+	const struct analysis_function *function = analysis_function(pprof->paths->calls->functions, number);
 	const uint64_t mapping = mapping_of(pprof, function->path);
 	const char *const linker_name = dump_function_linker_name(&pprof->lines, function);
 	const char *path;
@@ -179,7 +179,7 @@ static void put_function(struct pprof *pprof, uint32_t number, uint64_t id)
 	system_name = linker_name ? safe_string(pprof, linker_name) : 0;
 
 	pprof->text.size = 0;
-	dump_path_function_text(pprof->paths, number, &pprof->text);
+	analysis_path_function_text(pprof->paths, number, &pprof->text);
 	name = string_of(pprof, common_text_string(&pprof->text));
 	dump_proto_u64(&pprof->message, FUNCTION_ID, id);
 	dump_proto_u64(&pprof->message, FUNCTION_NAME, name);
@@ -193,7 +193,7 @@ static void put_function(struct pprof *pprof, uint32_t number, uint64_t id)
 	dump_proto_u64(&pprof->message, LOCATION_ID, id);
 	if (mapping)
 		dump_proto_u64(&pprof->message, LOCATION_MAPPING, mapping);
-	if (number != DUMP_NO_FUNCTION)
+	if (number != ANALYSIS_NO_FUNCTION)
 		dump_proto_u64(&pprof->message, LOCATION_ADDRESS, function->address);
 	dump_proto_u64(&pprof->inner, LINE_FUNCTION, id);
 	if (file)
@@ -205,12 +205,12 @@ static void put_function(struct pprof *pprof, uint32_t number, uint64_t id)
 /* Writes functions in the order of the nodes: their own numbers may differ in the next run. */
 static int put_functions(struct pprof *pprof)
 {
-	const struct dump_path_tree *tree = &pprof->paths->tree;
-	struct dump_path_numbers locations = {0};
-	int status = dump_path_numbers_open(&locations, pprof->paths);
+	const struct analysis_path_tree *tree = &pprof->paths->tree;
+	struct analysis_path_numbers locations = {0};
+	int status = analysis_path_numbers_open(&locations, pprof->paths);
 
 	for (size_t i = 1; status == 0 && i < tree->count; i++) {
-		uint32_t *known = dump_path_number(&locations, tree->nodes[i].function);
+		uint32_t *known = analysis_path_number(&locations, tree->nodes[i].function);
 
 		if (!tree->nodes[i].parent)
 			continue;
@@ -221,7 +221,7 @@ static int put_functions(struct pprof *pprof)
 		}
 		pprof->ids[i] = *known;
 	}
-	dump_path_numbers_close(&locations);
+	analysis_path_numbers_close(&locations);
 	return status;
 }
 
@@ -246,7 +246,7 @@ static void put_text_label(struct pprof *pprof, struct ptl_bytes *labels, const 
 /* Returns the encoded labels of a group of threads. Encodes them at the first use. */
 static const struct ptl_bytes *labels_of(struct pprof *pprof, uint32_t group)
 {
-	const struct dump_path_root *root = &pprof->paths->roots[group];
+	const struct analysis_path_root *root = &pprof->paths->roots[group];
 	struct ptl_bytes *labels = &pprof->labels[group];
 
 	if (labels->size)
@@ -343,7 +343,7 @@ static void write_sample(struct pprof *pprof, uint64_t location, const uint64_t 
 /* Writes a sample for the path of node `at`, with its last function at this location. Returns 0 or PTL_NO_MEMORY. */
 static int put_sample(struct pprof *pprof, size_t at, uint64_t location, const uint64_t values[VALUES])
 {
-	const struct dump_path_node *nodes = pprof->paths->tree.nodes;
+	const struct analysis_path_node *nodes = pprof->paths->tree.nodes;
 	const int status = enter_path(pprof, nodes[at].parent);
 
 	if (status == 0)
@@ -372,8 +372,8 @@ static int add_shares(struct pprof *pprof, uint32_t function, uint64_t instructi
 	const struct dump_line_count *lines = dump_line_counts_of(&pprof->counts, function, instructions, &count);
 	int status;
 
-	if (!count ||
-	    !dump_function_line(&pprof->lines, dump_function(pprof->paths->calls->functions, function), &path, &start))
+	if (!count || !dump_function_line(&pprof->lines, analysis_function(pprof->paths->calls->functions, function),
+					  &path, &start))
 		return 0;
 	status = add_share(pprof, 0, instructions);
 	/* A line of another file cannot be a line of the function. */
@@ -384,7 +384,7 @@ static int add_shares(struct pprof *pprof, uint32_t function, uint64_t instructi
 		pprof->shares[first].left -= lines[i].instructions;
 	}
 	if (status == 0)
-		*dump_path_number(&pprof->functions, function) = (uint32_t)first + 1;
+		*analysis_path_number(&pprof->functions, function) = (uint32_t)first + 1;
 	pprof->shares[first].count = (uint32_t)(pprof->share_count - first);
 	pprof->shares[first].next = 1;
 	return status;
@@ -392,17 +392,17 @@ static int add_shares(struct pprof *pprof, uint32_t function, uint64_t instructi
 
 static int make_shares(struct pprof *pprof)
 {
-	const struct dump_path_tree *tree = &pprof->paths->tree;
+	const struct analysis_path_tree *tree = &pprof->paths->tree;
 	struct common_hash_map sums = {0};
 	uint64_t function, sum;
 	size_t at = 0;
 	int status = dump_line_counts_make(&pprof->counts, &pprof->lines, true);
 
 	for (size_t i = 1; status == 0 && i < tree->count; i++) {
-		const struct dump_path_node *node = &tree->nodes[i];
+		const struct analysis_path_node *node = &tree->nodes[i];
 		const uint64_t *known = common_hash_map_get(&sums, node->function);
 
-		if (node->parent && node->function != DUMP_NO_FUNCTION)
+		if (node->parent && node->function != ANALYSIS_NO_FUNCTION)
 			status = common_hash_map_put(&sums, node->function,
 						     (known ? *known : 0) + node->self_instructions);
 	}
@@ -414,8 +414,8 @@ static int make_shares(struct pprof *pprof)
 
 static uint64_t location_of(struct pprof *pprof, struct share *share, size_t node)
 {
-	const struct dump_function *function = dump_function(pprof->paths->calls->functions,
-							     pprof->paths->tree.nodes[node].function);
+	const struct analysis_function *function = analysis_function(pprof->paths->calls->functions,
+								     pprof->paths->tree.nodes[node].function);
 	const uint64_t mapping = mapping_of(pprof, function->path);
 
 	if (!share->line)
@@ -449,7 +449,7 @@ static uint64_t take_share(struct share *share, uint64_t most)
  */
 static int put_line_samples(struct pprof *pprof, size_t at, struct share *shares)
 {
-	const struct dump_path_node *node = &pprof->paths->tree.nodes[at];
+	const struct analysis_path_node *node = &pprof->paths->tree.nodes[at];
 	const uint64_t first = take_share(shares, node->self_instructions);
 	uint64_t left = node->self_instructions - first;
 	int status = 0;
@@ -472,16 +472,16 @@ static int put_line_samples(struct pprof *pprof, size_t at, struct share *shares
 
 static int put_samples(struct pprof *pprof)
 {
-	const struct dump_path_tree *tree = &pprof->paths->tree;
+	const struct analysis_path_tree *tree = &pprof->paths->tree;
 	int status = 0;
 
 	for (size_t i = 1; status == 0 && i < tree->count; i++) {
-		const struct dump_path_node *node = &tree->nodes[i];
+		const struct analysis_path_node *node = &tree->nodes[i];
 		uint32_t first;
 
 		if (!node->parent || !(node->calls || node->self_instructions || node->self_time))
 			continue;
-		first = *dump_path_number(&pprof->functions, node->function);
+		first = *analysis_path_number(&pprof->functions, node->function);
 		if (first && node->self_instructions)
 			status = put_line_samples(pprof, i, &pprof->shares[first - 1]);
 		else
@@ -496,7 +496,7 @@ static int put_samples(struct pprof *pprof)
 /* ---- the profile --------------------------------------------------------------------------------- */
 
 /* Returns the names and units of the values. */
-static struct types types_of(const struct dump_samples *samples, bool by_time)
+static struct types types_of(const struct analysis_samples *samples, bool by_time)
 {
 	struct types types = {
 		.names = {"calls", "instructions", "time"},
@@ -517,7 +517,7 @@ static struct types types_of(const struct dump_samples *samples, bool by_time)
 
 static void put_head(struct pprof *pprof, struct dump_left_out *left_out)
 {
-	const struct ptl_machine *machine = ptl_trace_machine(pprof->session->trace);
+	const struct ptl_machine *machine = ptl_trace_machine(pprof->run->trace);
 	const struct types *types = &pprof->types;
 	const char *words = dump_left_out_text(left_out);
 
@@ -533,7 +533,7 @@ static void put_head(struct pprof *pprof, struct dump_left_out *left_out)
 		dump_proto_u64(&pprof->bytes, PROFILE_COMMENT, string_of(pprof, common_text_string(&pprof->text)));
 	}
 	/* pprof shows the first mapping as the profiled program. */
-	mapping_of(pprof, pprof->session->path);
+	mapping_of(pprof, pprof->run->path);
 	if (machine->wall_start > 0)
 		dump_proto_i64(&pprof->bytes, PROFILE_TIME, machine->wall_start);
 	if (machine->end_time > machine->start_time)
@@ -541,12 +541,12 @@ static void put_head(struct pprof *pprof, struct dump_left_out *left_out)
 			       dump_export_signed(machine->end_time - machine->start_time));
 }
 
-int dump_pprof(struct dump_session *session, const struct dump_path_session *run, bool by_time, bool by_line,
+int dump_pprof(struct dump_run *run, const struct dump_path_run *path_run, bool by_time, bool by_line,
 	       struct dump_left_out *left_out)
 {
-	const struct dump_paths *paths = &run->paths;
-	struct pprof pprof = {.session = session, .paths = paths, .types = types_of(&run->samples, by_time)};
-	int status = dump_gzip_open(&pprof.gzip, session);
+	const struct analysis_paths *paths = &path_run->paths;
+	struct pprof pprof = {.run = run, .paths = paths, .types = types_of(&path_run->samples, by_time)};
+	int status = dump_gzip_open(&pprof.gzip, run);
 
 	pprof.ids = calloc(paths->tree.count + 1, sizeof(*pprof.ids));
 	pprof.labels = calloc(paths->root_count + 1, sizeof(*pprof.labels));
@@ -557,7 +557,7 @@ int dump_pprof(struct dump_session *session, const struct dump_path_session *run
 	if (status == 0)
 		status = dump_path_trail_open(&pprof.trail, &paths->tree);
 	if (status == 0)
-		status = dump_path_numbers_open(&pprof.functions, paths);
+		status = analysis_path_numbers_open(&pprof.functions, paths);
 	if (status == 0 && by_line)
 		status = make_shares(&pprof);
 	if (status == 0) {
@@ -572,7 +572,7 @@ int dump_pprof(struct dump_session *session, const struct dump_path_session *run
 	dump_function_lines_close(&pprof.lines);
 	dump_line_counts_free(&pprof.counts);
 	free(pprof.shares);
-	dump_path_numbers_close(&pprof.functions);
+	analysis_path_numbers_close(&pprof.functions);
 	dump_path_trail_close(&pprof.trail);
 	free(pprof.tail.data);
 	for (size_t i = 0; pprof.labels && i < paths->root_count; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Converts items of a trace to values. Shared code of all tables. */
-#include "dump/call/call_session.h"
 #include "dump/export/table/row.h"
+#include "dump/run/calls.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "common/text/guid.h"
 #include "common/text/text.h"
 #include "dump/print/event_time.h"
-#include "dump/session/session.h"
+#include "dump/run/run.h"
 
 /* ---- values -------------------------------------------------------------------------------------- */
 
@@ -46,12 +46,12 @@ void dump_row_id(struct dump_row_value *value, uint32_t id)
 void dump_row_time(const struct dump_row *row, struct dump_row_value *value, uint64_t time)
 {
 	value->is_null = !time || time == FLOW_TIME_END;
-	value->number = time - ptl_trace_machine(row->trace->session->trace)->start_time;
+	value->number = time - ptl_trace_machine(row->trace->run->trace)->start_time;
 }
 
 void dump_row_wall(const struct dump_row *row, struct dump_row_value *value, uint64_t time)
 {
-	const struct ptl_machine *machine = ptl_trace_machine(row->trace->session->trace);
+	const struct ptl_machine *machine = ptl_trace_machine(row->trace->run->trace);
 	int64_t wall = 0;
 
 	value->is_null = !time || time == FLOW_TIME_END || !machine->wall_start ||
@@ -98,7 +98,7 @@ void dump_row_program_build_id(struct dump_row *row, struct dump_row_value *valu
 
 static const struct ptl_machine *machine_of(const struct dump_row *row)
 {
-	return ptl_trace_machine(row->trace->session->trace);
+	return ptl_trace_machine(row->trace->run->trace);
 }
 
 static void get_trace(struct dump_row *row, struct dump_row_value *value)
@@ -108,7 +108,7 @@ static void get_trace(struct dump_row *row, struct dump_row_value *value)
 	struct ptl_guid id;
 	int64_t wall;
 
-	ptl_trace_id(row->trace->session->trace, &id, &wall);
+	ptl_trace_id(row->trace->run->trace, &id, &wall);
 	common_guid_format(&id, words);
 	common_text_add(&row->scratch, words);
 	dump_row_scratch(row, value, start);
@@ -116,7 +116,7 @@ static void get_trace(struct dump_row *row, struct dump_row_value *value)
 
 static void get_file(struct dump_row *row, struct dump_row_value *value)
 {
-	dump_row_text(value, row->trace->session->path);
+	dump_row_text(value, row->trace->run->path);
 }
 
 static void get_host(struct dump_row *row, struct dump_row_value *value)
@@ -233,17 +233,17 @@ static int write_tables(struct dump_row_trace *trace, const struct dump_row_tabl
 	return status;
 }
 
-int dump_row_run(struct dump_session *session, const struct dump_row_table *const *tables, size_t count,
-		 const char *labels, struct dump_row_sink *sink)
+int dump_row_run(struct dump_run *run, const struct dump_row_table *const *tables, size_t count, const char *labels,
+		 struct dump_row_sink *sink)
 {
-	struct dump_names names = {0};
-	struct dump_values values = {.start_time = ptl_trace_machine(session->trace)->start_time, .names = &names};
+	struct analysis_names names = {0};
+	struct analysis_values values = {.start_time = ptl_trace_machine(run->trace)->start_time, .names = &names};
 	struct common_byte_map build_ids = {0};
-	struct dump_call_session calls;
+	struct analysis_calls calls;
 	char *json_text = NULL;
 	size_t json_size = 0;
 	struct dump_row_trace trace = {
-		.session = session,
+		.run = run,
 		.calls = &calls,
 		.values = &values,
 		.build_ids = &build_ids,
@@ -252,7 +252,7 @@ int dump_row_run(struct dump_session *session, const struct dump_row_table *cons
 		.json_size = &json_size,
 		.labels = labels,
 	};
-	int status = dump_call_session_open(&calls, session);
+	int status = dump_calls_open(&calls, run);
 
 	trace.timeline = calls.timeline;
 	if (status == 0 && !trace.json_file)
@@ -260,7 +260,7 @@ int dump_row_run(struct dump_session *session, const struct dump_row_table *cons
 	if (status == 0)
 		status = name_images(calls.timeline, &build_ids);
 	if (status == 0)
-		status = dump_names_load(&names, session->trace);
+		status = analysis_names_load(&names, run->trace);
 	if (status == 0)
 		status = write_tables(&trace, tables, count, sink);
 	common_hash_map_free(&trace.symbols.numbers);
@@ -269,8 +269,8 @@ int dump_row_run(struct dump_session *session, const struct dump_row_table *cons
 		fclose(trace.json_file);
 	free(json_text);
 	common_bytes_free(&values.scratch);
-	dump_names_free(&names);
+	analysis_names_free(&names);
 	common_byte_map_free(&build_ids);
-	dump_call_session_close(&calls);
+	dump_calls_close(&calls, run);
 	return status;
 }

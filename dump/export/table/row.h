@@ -3,11 +3,11 @@
 #ifndef DUMP_EXPORT_TABLE_ROW_H
 #define DUMP_EXPORT_TABLE_ROW_H
 
-#include "dump/session/command.h"
-#include "flow/timeline/timeline.h"
 #include "dump/print/payload.h"
+#include "dump/run/command.h"
+#include "flow/timeline/timeline.h"
 
-struct dump_call_session;
+struct analysis_calls;
 struct dump_row_table;
 struct dump_row_trace;
 
@@ -62,11 +62,11 @@ struct dump_row_symbols {
 
 /* The trace that is being written. */
 struct dump_row_trace {
-	struct dump_session *session;
+	struct dump_run *run;
 	const struct flow_timeline *timeline;
-	struct dump_call_session *calls; /* only for tables of calls */
+	struct analysis_calls *calls; /* only for tables of calls */
 	struct dump_row_symbols symbols;
-	struct dump_values *values;        /* for events */
+	struct analysis_values *values;    /* for events */
 	struct common_byte_map *build_ids; /* by path of an image: index in the timeline */
 	FILE *json_file;                   /* for JSON columns: writes to json_text */
 	char **json_text;
@@ -121,9 +121,9 @@ extern const struct dump_row_table dump_row_traces, dump_row_processes, dump_row
 	dump_row_events, dump_row_calls, dump_row_symbols, dump_row_gaps, dump_row_losses, dump_row_profile,
 	dump_row_coverage;
 
-/* Opens the data for the tables, and writes their rows for the session's trace. labels: a JSON object. */
-int dump_row_run(struct dump_session *session, const struct dump_row_table *const *tables, size_t count,
-		 const char *labels, struct dump_row_sink *sink);
+/* Opens the data for the tables, and writes their rows for the run's trace. labels: a JSON object. */
+int dump_row_run(struct dump_run *run, const struct dump_row_table *const *tables, size_t count, const char *labels,
+		 struct dump_row_sink *sink);
 
 /* ---- for getters --------------------------------------------------------------------------------- */
 

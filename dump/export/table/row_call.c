@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tables of calls: calls, functions, and the profile by function. */
+#include "analysis/call/call_mark.h"
+#include "analysis/call/call_report.h"
+#include "analysis/call/call_tree.h"
 #include "common/text/text.h"
 #include "common/vector.h"
-#include "dump/call/call_mark.h"
-#include "dump/call/call_report.h"
-#include "dump/call/call_tree.h"
 #include "dump/export/table/row.h"
 
 #define CHECK_EVERY 1024
@@ -12,7 +12,7 @@
 /* ---- functions ----------------------------------------------------------------------------------- */
 
 /* Sets the value to the function's name; without a name, to the text that displays show, an address. */
-static void function_name(struct dump_row *row, struct dump_row_value *value, const struct dump_function *function)
+static void function_name(struct dump_row *row, struct dump_row_value *value, const struct analysis_function *function)
 {
 	const size_t start = row->scratch.size;
 
@@ -20,16 +20,16 @@ static void function_name(struct dump_row *row, struct dump_row_value *value, co
 		dump_row_text(value, function->name);
 		return;
 	}
-	dump_function_text(function, &row->scratch);
+	analysis_function_text(function, &row->scratch);
 	dump_row_scratch(row, value, start);
 }
 
 /* ---- calls --------------------------------------------------------------------------------------- */
 
 struct call {
-	const struct dump_call_record *record;
-	const struct dump_call_thread *thread;
-	const struct dump_function *function;
+	const struct analysis_call_record *record;
+	const struct analysis_call_thread *thread;
+	const struct analysis_function *function;
 	size_t level;
 	uint32_t symbol;
 };
@@ -51,7 +51,7 @@ static void get_tid(struct dump_row *row, struct dump_row_value *value)
 
 static void get_cpu(struct dump_row *row, struct dump_row_value *value)
 {
-	const struct dump_call_thread *thread = call_of(row)->thread;
+	const struct analysis_call_thread *thread = call_of(row)->thread;
 
 	dump_row_id(value, thread->tid == PTL_NO_ID ? thread->cpu : PTL_NO_ID);
 }
@@ -133,7 +133,7 @@ static void get_marks(struct dump_row *row, struct dump_row_value *value)
 {
 	const size_t start = row->scratch.size;
 
-	dump_call_marks_text(call_of(row)->record->flags, ",", &row->scratch);
+	analysis_call_marks_text(call_of(row)->record->flags, ",", &row->scratch);
 	dump_row_scratch(row, value, start);
 }
 
@@ -171,17 +171,17 @@ static int find_symbol(struct dump_row_symbols *symbols, uint32_t function, uint
 	return common_hash_map_put(&symbols->numbers, function, *symbol);
 }
 
-static int write_call(struct dump_row_writer *writer, const struct dump_call_tree *tree,
-		      const struct dump_call_record *record, const struct dump_call_thread *thread)
+static int write_call(struct dump_row_writer *writer, const struct analysis_call_tree *tree,
+		      const struct analysis_call_record *record, const struct analysis_call_thread *thread)
 {
 	struct dump_row_trace *trace = writer->trace;
 	struct call call = {.record = record,
 			    .thread = thread,
-			    .function = dump_function(trace->calls->functions, record->function),
-			    .level = dump_record_level(tree, record)};
+			    .function = analysis_function(trace->calls->functions, record->function),
+			    .level = analysis_record_level(tree, record)};
 	int status = 0;
 
-	if (!dump_filter_wants_image(&trace->session->options->filter, call.function->path))
+	if (!analysis_filter_wants_image(&trace->run->options->filter, call.function->path))
 		return 0;
 	status = find_symbol(&trace->symbols, record->function, &call.symbol);
 	return status ? status : dump_row_write(writer, &call);
@@ -191,8 +191,8 @@ static int write_call(struct dump_row_writer *writer, const struct dump_call_tre
  * Writes frames of the stack that were found after their callees. Frames of other stacks follow with the first calls on
  * these stacks.
  */
-static int write_belows(struct dump_row_writer *writer, const struct dump_call_tree *tree, uint32_t stack,
-			const struct dump_call_thread *thread)
+static int write_belows(struct dump_row_writer *writer, const struct analysis_call_tree *tree, uint32_t stack,
+			const struct analysis_call_thread *thread)
 {
 	int status = 0;
 
@@ -203,36 +203,36 @@ static int write_belows(struct dump_row_writer *writer, const struct dump_call_t
 }
 
 /* Writes the calls of a thread in the order of ptl-dump calls. */
-static int write_thread(void *context, const struct dump_call_tree *tree, const struct dump_call_thread *thread)
+static int write_thread(void *context, const struct analysis_call_tree *tree, const struct analysis_call_thread *thread)
 {
 	struct dump_row_writer *writer = context;
 	uint32_t stacks = 1; /* number of stacks whose outermost frames were written */
-	struct dump_record_reader reader = {.list = &tree->list};
-	const struct dump_call_record *record;
+	struct analysis_record_reader reader = {.list = &tree->list};
+	const struct analysis_call_record *record;
 	int status = write_belows(writer, tree, 0, thread);
 
-	while (status == 0 && (record = dump_record_next(&reader)) != NULL) {
-		if (record->kind == DUMP_RECORD_CALL)
+	while (status == 0 && (record = analysis_record_next(&reader)) != NULL) {
+		if (record->kind == ANALYSIS_RECORD_CALL)
 			status = write_call(writer, tree, record, thread);
-		if (status == 0 && record->kind == DUMP_RECORD_STACK && record->stack >= stacks) {
+		if (status == 0 && record->kind == ANALYSIS_RECORD_STACK && record->stack >= stacks) {
 			stacks = record->stack + 1;
 			status = write_belows(writer, tree, record->stack, thread);
 		}
 		if (status == 0 && reader.index % CHECK_EVERY == 0)
-			status = dump_output_check(writer->row.trace->session);
+			status = dump_output_check(writer->row.trace->run);
 	}
 	return status;
 }
 
 static int call_rows(struct dump_row_writer *writer, struct dump_row_trace *trace)
 {
-	struct dump_call_tree tree = {.no_folding = true, .show = write_thread, .context = writer};
-	struct dump_call_observer observer = dump_call_tree_observer;
+	struct analysis_call_tree tree = {.no_folding = true, .show = write_thread, .context = writer};
+	struct analysis_call_observer observer = analysis_call_tree_observer;
 	int status;
 
 	observer.context = &tree;
-	status = dump_call_session_run(trace->calls, &observer);
-	dump_call_tree_free(&tree);
+	status = analysis_calls_observe(trace->calls, &observer);
+	analysis_call_tree_free(&tree);
 	return status;
 }
 
@@ -241,11 +241,11 @@ const struct dump_row_table dump_row_calls = {
 
 /* ---- symbols: functions of the calls written before ---------------------------------------------- */
 
-static const struct dump_function *symbol_of(const struct dump_row *row)
+static const struct analysis_function *symbol_of(const struct dump_row *row)
 {
 	const uint32_t symbol = *(const uint32_t *)row->item;
 
-	return dump_function(row->trace->calls->functions, row->trace->symbols.functions[symbol]);
+	return analysis_function(row->trace->calls->functions, row->trace->symbols.functions[symbol]);
 }
 
 static void get_symbol_number(struct dump_row *row, struct dump_row_value *value)
@@ -295,14 +295,14 @@ const struct dump_row_table dump_row_symbols = {
 
 /* ---- profile: sums by function ------------------------------------------------------------------- */
 
-static const struct dump_report_row *report_row(const struct dump_row *row)
+static const struct analysis_report_row *report_row(const struct dump_row *row)
 {
 	return row->item;
 }
 
-static const struct dump_function *reported(const struct dump_row *row)
+static const struct analysis_function *reported(const struct dump_row *row)
 {
-	return dump_function(row->trace->calls->functions, report_row(row)->function);
+	return analysis_function(row->trace->calls->functions, report_row(row)->function);
 }
 
 static void get_profile_function(struct dump_row *row, struct dump_row_value *value)
@@ -364,17 +364,17 @@ static const struct dump_row_column profile_columns[] = {
 
 static int profile_rows(struct dump_row_writer *writer, struct dump_row_trace *trace)
 {
-	struct dump_report report = {.by = DUMP_REPORT_FUNCTION, .calls = trace->calls};
-	const struct dump_call_observer observer = dump_report_observer_of(&report);
+	struct analysis_report report = {.by = ANALYSIS_REPORT_FUNCTION, .calls = trace->calls};
+	const struct analysis_call_observer observer = analysis_report_observer_of(&report);
 	int status;
 
-	status = dump_call_session_run(trace->calls, &observer);
+	status = analysis_calls_observe(trace->calls, &observer);
 	if (status == 0)
-		dump_report_sort(&report, 0);
+		analysis_report_sort(&report, 0);
 	for (size_t i = 0; status == 0 && i < report.count; i++)
-		if (dump_filter_wants_image(&trace->session->options->filter, report.rows[i].image))
+		if (analysis_filter_wants_image(&trace->run->options->filter, report.rows[i].image))
 			status = dump_row_write(writer, &report.rows[i]);
-	dump_report_free(&report);
+	analysis_report_free(&report);
 	return status;
 }
 

@@ -4,7 +4,7 @@
 #include "common/text/guid.h"
 #include "common/text/text.h"
 #include "dump/export/table/row.h"
-#include "dump/session/session.h"
+#include "dump/run/run.h"
 
 #define CHECK_EVERY 1024
 
@@ -46,7 +46,7 @@ static void get_provider(struct dump_row *row, struct dump_row_value *value)
 
 	dump_row_text(value,
 		      name ? name
-			   : dump_names_provider(row->trace->values->names, &event_of(row)->descriptor.provider));
+			   : analysis_names_provider(row->trace->values->names, &event_of(row)->descriptor.provider));
 }
 
 static void add_guid(struct dump_row *row, struct dump_row_value *value, const struct ptl_guid *guid)
@@ -68,7 +68,7 @@ static void get_event(struct dump_row *row, struct dump_row_value *value)
 {
 	const size_t start = row->scratch.size;
 
-	dump_text_event_name(&row->scratch, row->trace->values->names, &event_of(row)->descriptor, schema_of(row));
+	analysis_text_event_name(&row->scratch, row->trace->values->names, &event_of(row)->descriptor, schema_of(row));
 	dump_row_scratch(row, value, start);
 }
 
@@ -197,21 +197,22 @@ static const struct dump_row_column columns[] = {
 static int row_take_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct dump_row_writer *writer = context;
-	const struct dump_session *session = writer->row.trace->session;
-	const struct dump_filter *filter = &session->options->filter;
+	const struct dump_run *run = writer->row.trace->run;
+	const struct analysis_filter *filter = &run->options->filter;
 	const struct item item = {event, ptl_schema_of(trace, event), writer->count};
 	int status = 0;
 
-	if (!dump_filter_wants_thread(filter, event->pid, event->tid) || !common_id_set_has(&filter->cpus, event->cpu))
+	if (!analysis_filter_wants_thread(filter, event->pid, event->tid) ||
+	    !common_id_set_has(&filter->cpus, event->cpu))
 		return 0;
 	if (writer->count % CHECK_EVERY == 0)
-		status = dump_output_check(session);
+		status = dump_output_check(run);
 	return status ? status : dump_row_write(writer, &item);
 }
 
 static int rows(struct dump_row_writer *writer, struct dump_row_trace *trace)
 {
-	const struct dump_filter *filter = &trace->session->options->filter;
+	const struct analysis_filter *filter = &trace->run->options->filter;
 	const struct ptl_event_filter times = {
 		.size = sizeof(times),
 		.first_time = filter->first_time,
@@ -219,7 +220,7 @@ static int rows(struct dump_row_writer *writer, struct dump_row_trace *trace)
 	};
 	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = row_take_event};
 
-	return ptl_process(trace->session->trace, &times, &callbacks, writer);
+	return ptl_process(trace->run->trace, &times, &callbacks, writer);
 }
 
 const struct dump_row_table dump_row_events = {"events",    columns, sizeof(columns) / sizeof(columns[0]),

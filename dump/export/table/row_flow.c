@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tables of gaps in the flow and of source lines. The list of all tables. */
-#include "dump/analysis/coverage.h"
+#include "analysis/coverage/coverage.h"
+#include "analysis/profile/stats.h"
 #include "dump/export/table/row.h"
-#include "dump/session/session.h"
-#include "flow/view/stats.h"
+#include "dump/run/run.h"
 
 /* ---- gaps ---------------------------------------------------------------------------------------- */
 
-static const struct flow_gap *gap_of(const struct dump_row *row)
+static const struct analysis_gap *gap_of(const struct dump_row *row)
 {
 	return row->item;
 }
@@ -61,8 +61,8 @@ static void get_ip(struct dump_row *row, struct dump_row_value *value)
 /* Sets the value to the build id of the image in which the flow stopped. */
 static void get_build_id(struct dump_row *row, struct dump_row_value *value)
 {
-	const struct flow_gap *gap = gap_of(row);
-	const uint64_t start = ptl_trace_machine(row->trace->session->trace)->start_time;
+	const struct analysis_gap *gap = gap_of(row);
+	const uint64_t start = ptl_trace_machine(row->trace->run->trace)->start_time;
 	struct flow_place place = {.image = FLOW_NONE};
 
 	if (gap->process == FLOW_NONE || !(gap->event.flags & FLOW_EVENT_HAS_FROM) ||
@@ -82,14 +82,14 @@ static const struct dump_row_column gap_columns[] = {
 
 static int gap_rows(struct dump_row_writer *writer, struct dump_row_trace *trace)
 {
-	const struct flow_view_options options = dump_session_view_options(trace->session);
-	const struct flow_stats_wanted wanted = {.gap_limit = SIZE_MAX};
-	struct flow_stats stats = {0};
-	int status = flow_stats_run(trace->session->trace, trace->timeline, &options, &wanted, &stats);
+	const struct flow_view_options options = dump_run_view_options(trace->run);
+	const struct analysis_stats_wanted wanted = {.gap_limit = SIZE_MAX};
+	struct analysis_stats stats = {0};
+	int status = analysis_stats_run(trace->run->trace, trace->timeline, &options, &wanted, &stats);
 
 	for (size_t i = 0; status == 0 && i < stats.gap_count; i++)
 		status = dump_row_write(writer, &stats.gaps[i]);
-	flow_stats_free(&stats);
+	analysis_stats_free(&stats);
 	return status;
 }
 
@@ -99,8 +99,8 @@ const struct dump_row_table dump_row_gaps = {"gaps",  gap_columns, sizeof(gap_co
 /* ---- coverage ------------------------------------------------------------------------------------ */
 
 struct line {
-	const struct dump_covered_file *file;
-	const struct dump_covered_line *line;
+	const struct analysis_covered_file *file;
+	const struct analysis_covered_line *line;
 };
 
 static void get_source(struct dump_row *row, struct dump_row_value *value)
@@ -126,18 +126,18 @@ static const struct dump_row_column coverage_columns[] = {
 
 static int coverage_rows(struct dump_row_writer *writer, struct dump_row_trace *trace)
 {
-	struct dump_coverage coverage = {.libraries = trace->session->options->filter.images.count};
-	int status = dump_coverage_add(&coverage, trace->session);
+	struct analysis_coverage coverage = {.libraries = trace->run->options->filter.images.count};
+	int status = dump_run_cover(trace->run, &coverage);
 
 	if (status == 0)
-		status = dump_coverage_finish(&coverage);
+		status = analysis_coverage_finish(&coverage);
 	for (size_t i = 0; status == 0 && i < coverage.file_count; i++)
 		for (size_t k = 0; status == 0 && k < coverage.files[i].line_count; k++) {
 			const struct line line = {&coverage.files[i], &coverage.files[i].lines[k]};
 
 			status = dump_row_write(writer, &line);
 		}
-	dump_coverage_free(&coverage);
+	analysis_coverage_free(&coverage);
 	return status;
 }
 

@@ -36,16 +36,15 @@ static void add_day(struct ptl_bytes *text, const struct dump_row_table *table, 
 	common_text_add(text, "');\n");
 }
 
-void dump_row_postgresql_begin(struct ptl_bytes *text, const struct dump_row_table *table,
-			       const struct dump_session *session)
+void dump_row_postgresql_begin(struct ptl_bytes *text, const struct dump_row_table *table, const struct dump_run *run)
 {
-	const struct ptl_machine *machine = ptl_trace_machine(session->trace);
+	const struct ptl_machine *machine = ptl_trace_machine(run->trace);
 	char words[PTL_GUID_TEXT_SIZE];
 	struct ptl_guid id;
 	const char *between = "";
 	int64_t wall;
 
-	ptl_trace_id(session->trace, &id, &wall);
+	ptl_trace_id(run->trace, &id, &wall);
 	common_guid_format(&id, words);
 	if (machine->wall_start)
 		add_day(text, table, machine->wall_start);

@@ -7,9 +7,8 @@
 
 /* Appends the head of the script. */
 void dump_row_postgresql_head(struct ptl_bytes *text);
-/* Append the text before and after the rows of the session's trace, which are TSV. */
-void dump_row_postgresql_begin(struct ptl_bytes *text, const struct dump_row_table *table,
-			       const struct dump_session *session);
+/* Append the text before and after the rows of the run's trace, which are TSV. */
+void dump_row_postgresql_begin(struct ptl_bytes *text, const struct dump_row_table *table, const struct dump_run *run);
 void dump_row_postgresql_end(struct ptl_bytes *text);
 
 #endif

@@ -161,7 +161,7 @@ static void binary_value(struct ptl_bytes *line, const struct dump_row_column *c
 static void json_value(struct dump_row_text *text, const struct dump_row_column *column,
 		       const struct dump_row_value *value)
 {
-	struct common_json *json = &text->session->json_out;
+	struct common_json *json = &text->run->json_out;
 
 	if (value->is_null) {
 		common_json_null(json, column->name);
@@ -194,7 +194,7 @@ static void json_value(struct dump_row_text *text, const struct dump_row_column 
 static void json_row(struct dump_row_text *text, const struct dump_row_table *table,
 		     const struct dump_row_value *values)
 {
-	struct common_json *json = &text->session->json_out;
+	struct common_json *json = &text->run->json_out;
 
 	common_json_object(json, NULL);
 	for (size_t i = 0; i < DUMP_ROW_IDENTITY + table->column_count; i++)
@@ -219,7 +219,7 @@ static void separate(struct dump_row_text *text, size_t i)
 
 static void flush_line(struct dump_row_text *text)
 {
-	common_text_write(&text->line, text->session->out);
+	common_text_write(&text->line, text->run->out);
 	text->line.size = 0;
 }
 
@@ -281,11 +281,10 @@ void dump_row_text_head(struct dump_row_text *text, const struct dump_row_table 
 	end_line(text);
 }
 
-void dump_row_text_begin(struct dump_row_text *text, const struct dump_row_table *table,
-			 const struct dump_session *session)
+void dump_row_text_begin(struct dump_row_text *text, const struct dump_row_table *table, const struct dump_run *run)
 {
 	if (text->format == DUMP_ROW_SCRIPT)
-		dump_row_postgresql_begin(&text->line, table, session);
+		dump_row_postgresql_begin(&text->line, table, run);
 	flush_line(text);
 	text->identity.size = 0;
 }

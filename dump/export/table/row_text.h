@@ -21,7 +21,7 @@ enum dump_row_format {
 
 struct dump_row_text {
 	struct dump_row_sink sink; /* must come first */
-	struct dump_session *session;
+	struct dump_run *run;
 	enum dump_row_format format;
 	struct ptl_bytes line, scratch;
 	struct ptl_bytes identity; /* formatted identity of the trace, equal in all rows; empty: not formatted yet */
@@ -31,9 +31,8 @@ struct dump_row_text {
 
 /* Appends the column names, if the format has them. */
 void dump_row_text_head(struct dump_row_text *text, const struct dump_row_table *table);
-/* Write the text before and after the rows of the session's trace, if the format has such text. */
-void dump_row_text_begin(struct dump_row_text *text, const struct dump_row_table *table,
-			 const struct dump_session *session);
+/* Write the text before and after the rows of the run's trace, if the format has such text. */
+void dump_row_text_begin(struct dump_row_text *text, const struct dump_row_table *table, const struct dump_run *run);
 int dump_row_text_end(struct dump_row_text *text);
 /* For sink.row. */
 int dump_row_text_write(struct dump_row_sink *sink, const struct dump_row_table *table,

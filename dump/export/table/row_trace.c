@@ -3,19 +3,19 @@
 #include "common/text/guid.h"
 #include "common/text/text.h"
 #include "dump/export/table/row.h"
-#include "dump/print/status.h"
-#include "dump/session/session.h"
+#include "dump/run/run.h"
+#include "format/metadata/metadata.h"
 #include "format/reader/trace_end.h"
 
 #define COLUMNS(list) list, sizeof(list) / sizeof(list[0])
 
-static const struct dump_filter *filter_of(const struct dump_row_trace *trace)
+static const struct analysis_filter *filter_of(const struct dump_row_trace *trace)
 {
-	return &trace->session->options->filter;
+	return &trace->run->options->filter;
 }
 
 /* Whether a lifetime overlaps the selected time span. start 0: existed before the trace. end 0: unknown. */
-static bool in_span(const struct dump_filter *filter, uint64_t start, uint64_t end)
+static bool in_span(const struct analysis_filter *filter, uint64_t start, uint64_t end)
 {
 	return start <= filter->last_time && (!end || end >= filter->first_time);
 }
@@ -24,7 +24,7 @@ static bool in_span(const struct dump_filter *filter, uint64_t start, uint64_t e
 
 static const struct ptl_machine *machine_of(const struct dump_row *row)
 {
-	return ptl_trace_machine(row->trace->session->trace);
+	return ptl_trace_machine(row->trace->run->trace);
 }
 
 static void get_architecture(struct dump_row *row, struct dump_row_value *value)
@@ -49,7 +49,7 @@ static void get_software(struct dump_row *row, struct dump_row_value *value)
 
 static void get_duration(struct dump_row *row, struct dump_row_value *value)
 {
-	const uint64_t start = machine_of(row)->start_time, end = format_trace_end(row->trace->session->trace);
+	const uint64_t start = machine_of(row)->start_time, end = format_trace_end(row->trace->run->trace);
 
 	value->is_null = end < start;
 	value->number = end - start;
@@ -57,17 +57,17 @@ static void get_duration(struct dump_row *row, struct dump_row_value *value)
 
 static void get_size(struct dump_row *row, struct dump_row_value *value)
 {
-	dump_row_number(value, ptl_trace_size(row->trace->session->trace));
+	dump_row_number(value, ptl_trace_size(row->trace->run->trace));
 }
 
 static void get_complete(struct dump_row *row, struct dump_row_value *value)
 {
-	dump_row_number(value, ptl_trace_complete(row->trace->session->trace));
+	dump_row_number(value, ptl_trace_complete(row->trace->run->trace));
 }
 
 static const struct ptl_provenance *first_step(const struct dump_row *row)
 {
-	const struct ptl_trace *trace = row->trace->session->trace;
+	const struct ptl_trace *trace = row->trace->run->trace;
 
 	return ptl_provenance_count(trace) ? ptl_provenance_at(trace, 0) : NULL;
 }
@@ -259,7 +259,7 @@ static int thread_rows(struct dump_row_writer *writer, struct dump_row_trace *tr
 	for (size_t i = 0; status == 0 && i < count; i++) {
 		const struct flow_timeline_thread *thread = flow_timeline_thread(trace->timeline, i);
 
-		if (dump_filter_wants_thread(filter_of(trace), thread->pid, thread->tid) &&
+		if (analysis_filter_wants_thread(filter_of(trace), thread->pid, thread->tid) &&
 		    in_span(filter_of(trace), thread->start, thread->end))
 			status = dump_row_write(writer, thread);
 	}
@@ -364,7 +364,7 @@ static int image_rows(struct dump_row_writer *writer, struct dump_row_trace *tra
 		const struct flow_timeline_image *image = flow_timeline_image(trace->timeline, i);
 
 		if (!image->layer && common_id_set_has(&filter_of(trace)->pids, image->data.process_id) &&
-		    dump_filter_wants_image(filter_of(trace), image->data.file_name) &&
+		    analysis_filter_wants_image(filter_of(trace), image->data.file_name) &&
 		    in_span(filter_of(trace), image->start, image->end))
 			status = dump_row_write(writer, image);
 	}
@@ -398,7 +398,7 @@ static const struct ptl_loss *loss_of(const struct dump_row *row)
 
 static void get_kind(struct dump_row *row, struct dump_row_value *value)
 {
-	dump_row_text(value, dump_loss_name(loss_of(row)->kind));
+	dump_row_text(value, format_loss_name(loss_of(row)->kind));
 }
 
 static void get_loss_stream(struct dump_row *row, struct dump_row_value *value)
@@ -453,13 +453,13 @@ static void get_loss_wall(struct dump_row *row, struct dump_row_value *value)
 
 static int loss_rows(struct dump_row_writer *writer, struct dump_row_trace *trace)
 {
-	const size_t count = ptl_loss_count(trace->session->trace);
+	const size_t count = ptl_loss_count(trace->run->trace);
 	int status = 0;
 
 	for (size_t i = 0; status == 0 && i < count; i++) {
-		const struct ptl_loss *loss = ptl_loss_at(trace->session->trace, i);
+		const struct ptl_loss *loss = ptl_loss_at(trace->run->trace, i);
 
-		if (dump_filter_wants_thread(filter_of(trace), loss->pid, loss->tid) &&
+		if (analysis_filter_wants_thread(filter_of(trace), loss->pid, loss->tid) &&
 		    in_span(filter_of(trace), loss->first_time, loss->last_time))
 			status = dump_row_write(writer, loss);
 	}

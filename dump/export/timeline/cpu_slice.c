@@ -8,8 +8,7 @@
 #include "format/reader/trace_end.h"
 
 /* Sets text to the name of the running thread; empty for an idle CPU and for unselected threads. */
-static void name_running(const struct dump_call_session *calls, const struct flow_switch *running,
-			 struct ptl_bytes *text)
+static void name_running(const struct analysis_calls *calls, const struct flow_switch *running, struct ptl_bytes *text)
 {
 	const uint32_t process = running->pid == PTL_NO_ID
 					 ? FLOW_NONE
@@ -17,25 +16,25 @@ static void name_running(const struct dump_call_session *calls, const struct flo
 
 	text->size = 0;
 	if (running->pid == PTL_NO_ID || !running->tid ||
-	    !dump_filter_wants_thread(&calls->session->options->filter, running->pid, running->tid))
+	    !analysis_filter_wants_thread(calls->input.filter, running->pid, running->tid))
 		return;
 	if (process != FLOW_NONE)
 		common_text_safe(text, flow_timeline_process(calls->timeline, process)->name);
 	common_text_format(text, " %" PRIu32 "/%" PRIu32, running->pid, running->tid);
 }
 
-bool dump_cpu_has_slices(const struct dump_call_session *calls, uint32_t cpu)
+bool dump_cpu_has_slices(const struct analysis_calls *calls, uint32_t cpu)
 {
 	size_t count;
 
 	flow_timeline_switches(calls->timeline, cpu, &count);
-	return count && common_id_set_has(&calls->session->options->filter.cpus, cpu);
+	return count && common_id_set_has(&calls->input.filter->cpus, cpu);
 }
 
-int dump_cpu_slices(const struct dump_call_session *calls, uint32_t cpu, dump_cpu_slice *visit, void *context)
+int dump_cpu_slices(const struct analysis_calls *calls, uint32_t cpu, dump_cpu_slice *visit, void *context)
 {
-	const struct dump_filter *filter = &calls->session->options->filter;
-	const uint64_t trace_end = format_trace_end(calls->session->trace);
+	const struct analysis_filter *filter = calls->input.filter;
+	const uint64_t trace_end = format_trace_end(calls->input.trace);
 	const uint64_t last = trace_end < filter->last_time ? trace_end : filter->last_time;
 	struct ptl_bytes text = {0};
 	size_t count;

@@ -3,7 +3,7 @@
 #ifndef DUMP_EXPORT_TIMELINE_CPU_SLICE_H
 #define DUMP_EXPORT_TIMELINE_CPU_SLICE_H
 
-#include "dump/call/call_session.h"
+#include "dump/run/calls.h"
 
 /*
  * Visits a span in which a thread was on the CPU. Times are on the trace's clock. Returns 0 or a negative ptl_status.
@@ -11,11 +11,11 @@
 typedef int dump_cpu_slice(void *context, uint64_t from, uint64_t to, const char *name);
 
 /* Whether the trace has context switches of a selected CPU. */
-bool dump_cpu_has_slices(const struct dump_call_session *calls, uint32_t cpu);
+bool dump_cpu_has_slices(const struct analysis_calls *calls, uint32_t cpu);
 /*
  * Visits the selected threads on the CPU, in order of time; name: "gzip 4711/4712". Returns 0, the first status of
  * `visit` that is not 0, or PTL_NO_MEMORY.
  */
-int dump_cpu_slices(const struct dump_call_session *calls, uint32_t cpu, dump_cpu_slice *visit, void *context);
+int dump_cpu_slices(const struct analysis_calls *calls, uint32_t cpu, dump_cpu_slice *visit, void *context);
 
 #endif

@@ -125,7 +125,7 @@ static int make_row(struct dump_timeline *timeline, const char *name, uint32_t *
  * Returns the track of the current stack. Each stack of a thread has a row of its own, since its calls stay open while
  * the thread is on another stack.
  */
-static int stack_track(struct dump_timeline *timeline, const struct dump_call_thread *thread, uint32_t *track)
+static int stack_track(struct dump_timeline *timeline, const struct analysis_call_thread *thread, uint32_t *track)
 {
 	const size_t number = thread->stack->number, before = timeline->stack_capacity;
 	char name[32];
@@ -149,8 +149,9 @@ static int stack_track(struct dump_timeline *timeline, const struct dump_call_th
 
 static int function_name(struct dump_timeline *timeline, uint32_t function, uint32_t *name)
 {
-	const size_t at = function == DUMP_NO_FUNCTION ? 0 : (size_t)function + 1, before = timeline->function_capacity;
-	const struct dump_function *data;
+	const size_t at = function == ANALYSIS_NO_FUNCTION ? 0 : (size_t)function + 1,
+		     before = timeline->function_capacity;
+	const struct analysis_function *data;
 	struct ptl_bytes text = {0};
 	int status = COMMON_VECTOR_RESERVE(timeline->functions, timeline->function_capacity, at + 1, "functions");
 
@@ -158,10 +159,10 @@ static int function_name(struct dump_timeline *timeline, uint32_t function, uint
 		return status;
 	memset(timeline->functions + before, 0, (timeline->function_capacity - before) * sizeof(*timeline->functions));
 	if (!timeline->functions[at]) {
-		data = dump_function(timeline->calls->functions, function);
+		data = analysis_function(timeline->calls->functions, function);
 		if (!*data->name && *data->path)
 			common_text_safe(&text, data->image);
-		dump_function_text(data, &text);
+		analysis_function_text(data, &text);
 		status = dump_timeline_name(&timeline->output, common_text_string(&text), name);
 		common_bytes_free(&text);
 		timeline->functions[at] = *name + 1;
@@ -193,11 +194,11 @@ static void sample(struct dump_timeline *timeline, uint64_t interval)
 }
 
 /* Advances to the time of the thread. Ends a gap when the flow resumes. */
-static void advance_thread(struct dump_timeline *timeline, const struct dump_call_thread *thread)
+static void advance_thread(struct dump_timeline *timeline, const struct analysis_call_thread *thread)
 {
 	const uint64_t time = timeline->options->by_instructions ? 0 : dump_timeline_time(timeline, thread->time);
 
-	dump_instruction_count_follow(&timeline->executed, thread);
+	analysis_instruction_count_follow(&timeline->executed, thread);
 	timeline->timed |= thread->time != 0;
 	if (timeline->options->by_instructions)
 		timeline->time = timeline->executed.all;
@@ -211,7 +212,7 @@ static void advance_thread(struct dump_timeline *timeline, const struct dump_cal
 
 static uint64_t sample_interval(const struct dump_timeline *timeline)
 {
-	const struct ptl_machine *machine = ptl_trace_machine(timeline->calls->session->trace);
+	const struct ptl_machine *machine = ptl_trace_machine(timeline->calls->input.trace);
 	const uint64_t whole = machine->end_time > machine->start_time ? machine->end_time - machine->start_time : 0;
 
 	return whole / SAMPLES > 1000 ? whole / SAMPLES : 1000;
@@ -219,13 +220,14 @@ static uint64_t sample_interval(const struct dump_timeline *timeline)
 
 /* ---- calls --------------------------------------------------------------------------------------- */
 
-static uint64_t start_of(const struct dump_frame *frame)
+static uint64_t start_of(const struct analysis_frame *frame)
 {
 	return frame->user >> 1;
 }
 
 /* Begins the frame's slice, unless --max-slices is reached. */
-static int begin_slice(struct dump_timeline *timeline, const struct dump_call_thread *thread, struct dump_frame *frame)
+static int begin_slice(struct dump_timeline *timeline, const struct analysis_call_thread *thread,
+		       struct analysis_frame *frame)
 {
 	uint32_t track, name;
 	int status;
@@ -244,7 +246,7 @@ static int begin_slice(struct dump_timeline *timeline, const struct dump_call_th
 }
 
 /* Counts the frames with a slice: always the outermost frames. */
-static size_t count_begun(const struct dump_stack *stack)
+static size_t count_begun(const struct analysis_stack *stack)
 {
 	return COMMON_PARTITION(stack->count, at, stack->frames[at].user & BEGUN);
 }
@@ -253,13 +255,13 @@ static size_t count_begun(const struct dump_stack *stack)
  * Begins slices of the outermost `count` frames that have lasted for --min-time. Slices begin in order of time: a frame
  * cannot reach --min-time before its callers.
  */
-static int begin_long(struct dump_timeline *timeline, const struct dump_call_thread *thread, size_t count)
+static int begin_long(struct dump_timeline *timeline, const struct analysis_call_thread *thread, size_t count)
 {
-	struct dump_stack *stack = thread->stack;
+	struct analysis_stack *stack = thread->stack;
 	int status = 0;
 
 	for (size_t i = count_begun(stack); status == 0 && i < count; i++) {
-		struct dump_frame *frame = &stack->frames[i];
+		struct analysis_frame *frame = &stack->frames[i];
 
 		if (timeline->time - start_of(frame) < timeline->options->min_time)
 			break;
@@ -271,10 +273,10 @@ static int begin_long(struct dump_timeline *timeline, const struct dump_call_thr
 }
 
 /* A frame of a stub waits for its target function: the next jump may rename the frame. */
-static int timeline_enter(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int timeline_enter(void *context, struct analysis_call_thread *thread, struct analysis_frame *frame)
 {
 	struct dump_timeline *timeline = context;
-	const bool waits = frame->flags & (DUMP_CALL_STUB | DUMP_CALL_MIDWAY);
+	const bool waits = frame->flags & (ANALYSIS_CALL_STUB | ANALYSIS_CALL_MIDWAY);
 
 	advance_thread(timeline, thread);
 	sample(timeline, sample_interval(timeline));
@@ -282,7 +284,7 @@ static int timeline_enter(void *context, struct dump_call_thread *thread, struct
 	return begin_long(timeline, thread, thread->stack->count - waits);
 }
 
-static int timeline_leave(void *context, struct dump_call_thread *thread, struct dump_frame *frame)
+static int timeline_leave(void *context, struct analysis_call_thread *thread, struct analysis_frame *frame)
 {
 	struct dump_timeline *timeline = context;
 	uint32_t track;
@@ -303,13 +305,13 @@ static int timeline_leave(void *context, struct dump_call_thread *thread, struct
 	return status;
 }
 
-static int change(void *context, struct dump_call_thread *thread)
+static int change(void *context, struct analysis_call_thread *thread)
 {
 	advance_thread(context, thread);
 	return 0;
 }
 
-static int exec(void *context, struct dump_call_thread *thread)
+static int exec(void *context, struct analysis_call_thread *thread)
 {
 	struct dump_timeline *timeline = context;
 	struct ptl_bytes text = {0};
@@ -327,7 +329,7 @@ static int exec(void *context, struct dump_call_thread *thread)
 	return status;
 }
 
-static int timeline_lose(void *context, struct dump_call_thread *thread)
+static int timeline_lose(void *context, struct analysis_call_thread *thread)
 {
 	struct dump_timeline *timeline = context;
 	uint32_t name;
@@ -350,7 +352,7 @@ static int timeline_lose(void *context, struct dump_call_thread *thread)
 
 /* ---- threads ------------------------------------------------------------------------------------- */
 
-static int timeline_begin_thread(void *context, struct dump_call_thread *thread)
+static int timeline_begin_thread(void *context, struct analysis_call_thread *thread)
 {
 	struct dump_timeline *timeline = context;
 	struct dump_timeline_output *output = &timeline->output;
@@ -370,7 +372,7 @@ static int timeline_begin_thread(void *context, struct dump_call_thread *thread)
 	if (status < 0)
 		return status;
 	timeline->time = timeline->sample_time = time;
-	timeline->executed = (struct dump_instruction_count){0};
+	timeline->executed = (struct analysis_instruction_count){0};
 	timeline->sampled = 0;
 	timeline->gap_track = DUMP_TIMELINE_NONE;
 	timeline->in_gap = false;
@@ -381,7 +383,7 @@ static int timeline_begin_thread(void *context, struct dump_call_thread *thread)
 	return 0;
 }
 
-static int timeline_end_thread(void *context, struct dump_call_thread *thread)
+static int timeline_end_thread(void *context, struct analysis_call_thread *thread)
 {
 	struct dump_timeline *timeline = context;
 
@@ -394,7 +396,7 @@ static int timeline_end_thread(void *context, struct dump_call_thread *thread)
 }
 
 /* Frames found below others existed before them, but their slices begin when they are found. */
-static const struct dump_call_observer observer_of_timeline = {
+static const struct analysis_call_observer observer_of_timeline = {
 	.begin = timeline_begin_thread,
 	.end = timeline_end_thread,
 	.enter = timeline_enter,
@@ -419,12 +421,12 @@ static void report_left_out(const struct dump_timeline *timeline, struct dump_le
 static int write_timeline(struct dump_timeline *timeline, struct dump_left_out *left_out)
 {
 	struct dump_timeline_output *output = &timeline->output;
-	struct dump_call_observer observer = observer_of_timeline;
+	struct analysis_call_observer observer = observer_of_timeline;
 	int status;
 
 	observer.context = timeline;
 	output->format->start(output);
-	status = dump_call_session_run(timeline->calls, &observer);
+	status = analysis_calls_observe(timeline->calls, &observer);
 	if (status == 0 && timeline->slices && !timeline->timed && !timeline->options->by_instructions)
 		status = common_fail(PTL_MISUSE, "the flow has no times; --by instructions counts these instead");
 	if (status == 0 && !timeline->options->by_instructions)
@@ -439,14 +441,14 @@ static int write_timeline(struct dump_timeline *timeline, struct dump_left_out *
 	return status == 0 ? dump_timeline_flush(output, true) : status;
 }
 
-int dump_timeline(struct dump_call_session *calls, const struct dump_timeline_options *options,
+int dump_timeline(struct dump_run *run, struct analysis_calls *calls, const struct dump_timeline_options *options,
 		  struct dump_left_out *left_out)
 {
 	struct dump_timeline timeline = {
-		.output = {.session = calls->session, .format = options->format},
+		.output = {.run = run, .format = options->format},
 		.calls = calls,
 		.options = options,
-		.start_time = ptl_trace_machine(calls->session->trace)->start_time,
+		.start_time = ptl_trace_machine(run->trace)->start_time,
 	};
 	const int status = write_timeline(&timeline, left_out);
 

@@ -4,8 +4,8 @@
 #define DUMP_EXPORT_TIMELINE_TIMELINE_H
 
 #include "common/hash_map.h"
-#include "dump/call/call_session.h"
 #include "dump/export/export.h"
+#include "dump/run/calls.h"
 
 /* Number of no track, as the parent of a track without a process. */
 #define DUMP_TIMELINE_NONE 0u
@@ -17,7 +17,7 @@ struct dump_timeline_track {
 
 /* Output of a timeline. */
 struct dump_timeline_output {
-	struct dump_session *session;
+	struct dump_run *run;
 	const struct dump_timeline_format *format;
 	struct ptl_bytes bytes; /* not written yet */
 	/* Names by number; UTF-8, safe for a terminal. */
@@ -78,7 +78,7 @@ struct dump_timeline_options {
 	uint64_t max_slices; /* 0: unlimited */
 };
 
-int dump_timeline(struct dump_call_session *calls, const struct dump_timeline_options *options,
+int dump_timeline(struct dump_run *run, struct analysis_calls *calls, const struct dump_timeline_options *options,
 		  struct dump_left_out *left_out);
 
 #endif

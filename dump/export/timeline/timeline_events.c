@@ -4,18 +4,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analysis/event/event_names.h"
 #include "common/error.h"
 #include "common/text/text.h"
 #include "dump/export/timeline/cpu_slice.h"
 #include "dump/export/timeline/timeline_state.h"
-#include "dump/print/event_names.h"
 #include "flow/segment/segment.h"
 
 /* ---- events -------------------------------------------------------------------------------------- */
 
 struct events {
 	struct dump_timeline *timeline;
-	struct dump_names names;
+	struct analysis_names names;
 	struct ptl_bytes text;
 	bool begun;
 };
@@ -47,16 +47,16 @@ static int timeline_take_event(void *context, struct ptl_trace *trace, const str
 {
 	struct events *events = context;
 	struct dump_timeline *timeline = events->timeline;
-	const struct dump_filter *filter = &timeline->calls->session->options->filter;
+	const struct analysis_filter *filter = timeline->calls->input.filter;
 	const uint64_t time = dump_timeline_time(timeline, event->time);
 	uint32_t track, name;
 	int status;
 
-	if (!dump_filter_wants_thread(filter, event->pid, event->tid) ||
-	    !common_id_set_has(&filter->cpus, event->cpu) || !dump_filter_wants_time(filter, event->time))
+	if (!analysis_filter_wants_thread(filter, event->pid, event->tid) ||
+	    !common_id_set_has(&filter->cpus, event->cpu) || !analysis_filter_wants_time(filter, event->time))
 		return 0;
 	events->text.size = 0;
-	dump_text_full_name(&events->text, &events->names, &event->descriptor, ptl_schema_of(trace, event));
+	analysis_text_full_name(&events->text, &events->names, &event->descriptor, ptl_schema_of(trace, event));
 	status = track_of(timeline, event, &track);
 	if (status == 0)
 		status = dump_timeline_name(&timeline->output, common_text_string(&events->text), &name);
@@ -72,18 +72,18 @@ static int timeline_take_event(void *context, struct ptl_trace *trace, const str
 int dump_timeline_events(struct dump_timeline *timeline)
 {
 	struct events events = {.timeline = timeline};
-	const struct dump_filter *filter = &timeline->calls->session->options->filter;
+	const struct analysis_filter *filter = timeline->calls->input.filter;
 	const struct ptl_event_filter times = {
 		.size = sizeof(times),
 		.first_time = filter->first_time,
 		.last_time = filter->last_time == UINT64_MAX ? 0 : filter->last_time,
 	};
 	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = timeline_take_event};
-	int status = dump_names_load(&events.names, timeline->calls->session->trace);
+	int status = analysis_names_load(&events.names, timeline->calls->input.trace);
 
 	if (status == 0)
-		status = ptl_process(timeline->calls->session->trace, &times, &callbacks, &events);
-	dump_names_free(&events.names);
+		status = ptl_process(timeline->calls->input.trace, &times, &callbacks, &events);
+	analysis_names_free(&events.names);
 	common_bytes_free(&events.text);
 	return status;
 }
@@ -127,7 +127,7 @@ static int write_cpu(struct dump_timeline *timeline, uint32_t cpu)
 
 int dump_timeline_switches(struct dump_timeline *timeline)
 {
-	const uint32_t count = ptl_trace_machine(timeline->calls->session->trace)->cpus;
+	const uint32_t count = ptl_trace_machine(timeline->calls->input.trace)->cpus;
 	int status = 0;
 
 	for (uint32_t cpu = 0; status == 0 && cpu < count; cpu++)
@@ -172,10 +172,10 @@ static int write_stream(struct dump_timeline *timeline, const struct flow_segmen
 
 int dump_timeline_packets(struct dump_timeline *timeline)
 {
-	const struct dump_session *session = timeline->calls->session;
-	const struct flow_view_options options = dump_session_view_options(session);
+	const struct dump_run *run = timeline->output.run;
+	const struct flow_view_options options = dump_run_view_options(run);
 	struct flow_segment_list list;
-	int status = flow_segments_list(session->trace, timeline->calls->timeline, &options.selection, &list);
+	int status = flow_segments_list(run->trace, timeline->calls->timeline, &options.selection, &list);
 
 	if (status < 0)
 		return status;

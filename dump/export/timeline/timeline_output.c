@@ -50,10 +50,10 @@ int dump_timeline_flush(struct dump_timeline_output *output, bool all)
 		return common_fail_memory("the timeline", output->bytes.size);
 	if (!all && output->bytes.size < FLUSH_BYTES)
 		return 0;
-	common_text_write(&output->bytes, output->session->out);
+	common_text_write(&output->bytes, output->run->out);
 	output->written += output->bytes.size;
 	output->bytes.size = 0;
-	return dump_output_check(output->session);
+	return dump_output_check(output->run);
 }
 
 void dump_timeline_output_free(struct dump_timeline_output *output)

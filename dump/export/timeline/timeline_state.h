@@ -3,12 +3,12 @@
 #ifndef DUMP_EXPORT_TIMELINE_TIMELINE_STATE_H
 #define DUMP_EXPORT_TIMELINE_TIMELINE_STATE_H
 
-#include "dump/call/instruction_count.h"
+#include "analysis/call/instruction_count.h"
 #include "dump/export/timeline/timeline.h"
 
 struct dump_timeline {
 	struct dump_timeline_output output;
-	struct dump_call_session *calls;
+	struct analysis_calls *calls;
 	const struct dump_timeline_options *options;
 	uint64_t start_time;
 	/* track by index in the timeline; other processes and CPUs have keys above the indexes */
@@ -24,7 +24,7 @@ struct dump_timeline {
 	uint32_t *stacks;   /* track by stack number, from 1; 0: none yet; owned */
 	size_t stack_capacity;
 	uint64_t time; /* current time in nanoseconds since the start of the trace */
-	struct dump_instruction_count executed;
+	struct analysis_instruction_count executed;
 	uint64_t sample_time; /* start of the counter's current sample */
 	uint64_t sampled;
 	bool in_gap;

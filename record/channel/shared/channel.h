@@ -9,7 +9,7 @@
 
 #include <ptl/trace.h>
 
-#include "record/process/target.h"
+#include "record/proc/target.h"
 
 /*
  * The recorder makes one sparse memory file, the arena. The runtime of the software source lies in the arena behind the

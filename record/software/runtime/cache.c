@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 
 #include "common/vector.h"
-#include "record/software/runtime/emit.h"
 #include "record/software/runtime/cache_state.h"
+#include "record/software/runtime/emit.h"
 
 /* Write faults of a page after which the page loses its write protection and its blocks compare their bytes instead. */
 #define WRITE_FAULTS_MAX 24u

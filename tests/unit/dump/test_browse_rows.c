@@ -22,21 +22,21 @@ static unsigned pick(unsigned below)
 }
 
 /* Adds the callees of a call, recursively. */
-static void grow(struct dump_record_list *list, int32_t depth, unsigned most)
+static void grow(struct analysis_record_list *list, int32_t depth, unsigned most)
 {
 	const unsigned count = depth == 0 ? 1 + pick(200) : pick(most);
 
 	for (unsigned i = 0; i < count && list->count < RECORDS_MAX; i++) {
 		const size_t index = list->count++;
-		struct dump_call_record *record = &list->records[index];
+		struct analysis_call_record *record = &list->records[index];
 
-		*record = (struct dump_call_record){.depth = depth, .repeats = 1, .function = pick(20)};
+		*record = (struct analysis_call_record){.depth = depth, .repeats = 1, .function = pick(20)};
 		record->instructions = pick(1000);
 		if (pick(12) == 0)
-			record->kind = DUMP_RECORD_STACK;
+			record->kind = ANALYSIS_RECORD_STACK;
 		else if (depth < 6)
 			grow(list, depth + 1, depth == 2 ? 150 : 4);
-		record->end = record->kind == DUMP_RECORD_CALL ? list->count : 0;
+		record->end = record->kind == ANALYSIS_RECORD_CALL ? list->count : 0;
 	}
 }
 
@@ -160,7 +160,7 @@ static void opens_and_closes(void **state)
 
 /* ---- search -------------------------------------------------------------------------------------- */
 
-static bool is_function(void *context, const struct dump_call_record *record)
+static bool is_function(void *context, const struct analysis_call_record *record)
 {
 	return record->function == *(const uint32_t *)context;
 }
@@ -180,7 +180,7 @@ static void finds(void **state)
 		make(&calls);
 		for (size_t t = 0; t < calls.count; t++) {
 			for (size_t i = 0; i < calls.threads[t].list.count; i++)
-				expected += calls.threads[t].list.records[i].kind == DUMP_RECORD_CALL &&
+				expected += calls.threads[t].list.records[i].kind == ANALYSIS_RECORD_CALL &&
 					    calls.threads[t].list.records[i].function == function;
 			for (size_t i = 0; i < calls.threads[t].below_count; i++)
 				expected += calls.threads[t].below[i].function == function;

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "common/text/text.h"
-#include "dump/print/flow_merge.h"
-#include "dump/print/flow_writer.h"
+#include "dump/flow/flow_merge.h"
+#include "dump/flow/flow_writer.h"
 
 /* ---- merging ------------------------------------------------------------------------------------- */
 

@@ -175,7 +175,7 @@ static const struct {
 
 static void check_json(const struct ptl_schema *schema, const void *payload, size_t size, const char *expected)
 {
-	struct dump_values values = {.start_time = 10};
+	struct analysis_values values = {.start_time = 10};
 	struct common_json json;
 	char *data = NULL;
 	size_t made;
@@ -196,7 +196,7 @@ static void shows(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const uint8_t *payload = (const uint8_t *)cases[i].payload;
-		struct dump_values values = {.start_time = 10};
+		struct analysis_values values = {.start_time = 10};
 		struct ptl_bytes text = {0};
 
 		dump_text_payload(&text, &values, &cases[i].schema, payload, cases[i].size, NULL);
@@ -209,7 +209,7 @@ static void shows(void **state)
 
 static void shows_unknown(void **state)
 {
-	struct dump_values values = {0};
+	struct analysis_values values = {0};
 	struct ptl_bytes text = {0};
 
 	(void)state;
@@ -226,7 +226,7 @@ static void shows_many_fields(void **state)
 	struct ptl_field fields[128];
 	const struct ptl_schema schema = {.event_name = "E", .fields = fields, .field_count = 128};
 	char names[128][8], expected[128 * 12];
-	struct dump_values values = {0};
+	struct analysis_values values = {0};
 	struct dump_places places = {0};
 	struct ptl_bytes text = {0}, message = {0};
 	uint8_t payload[128];
@@ -281,7 +281,7 @@ static void fills_messages(void **state)
 {
 	static const uint8_t payload[] = "Zo\xc3\xab M\0\xfe\xff\x07\x02\0\x01\x02\x09\0\0\0\x3f";
 	const struct ptl_schema schema = SCHEMA(places_fields);
-	struct dump_values values = {0};
+	struct analysis_values values = {0};
 	struct dump_places places = {0};
 	struct ptl_bytes text = {0}, message = {0};
 
@@ -312,7 +312,7 @@ static void messages_end_growing(void **state)
 	static char words[TIMES * 3 + 1];
 	static const struct ptl_field field = {.name = "Long", .type = PTL_TYPE_UTF8};
 	const struct ptl_schema schema = {.event_name = "E", .fields = &field, .field_count = 1};
-	struct dump_values values = {0};
+	struct analysis_values values = {0};
 	struct dump_places places = {0};
 	struct ptl_bytes text = {0}, message = {0};
 

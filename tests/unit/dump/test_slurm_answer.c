@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "dump/cluster/slurm_answer.h"
+#include "dump/run/slurm_answer.h"
 
 static void numbers_of_jobs(void **state)
 {

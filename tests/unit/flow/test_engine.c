@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
+#include "analysis/profile/stats.h"
+#include "analysis/profile/unmapped.h"
 #include "common/sha256.h"
-#include "flow/view/stats.h"
-#include "flow/view/unmapped.h"
 #include "flow/view/view.h"
 #include "tests/unit/dump_seen.h"
 #include "tests/unit/random_fixture.h"
@@ -215,7 +215,7 @@ static void missing_code(void **state)
 	for (size_t i = 0; flow_engines[i]; i++) {
 		struct ptl_trace *trace = make_trace(half_image, flow->pt_size);
 		const struct flow_view_options options = {.engine = flow_engines[i], .threads = 2};
-		struct flow_unmapped_list list;
+		struct analysis_unmapped_list list;
 		struct flow_timeline *timeline;
 		struct seen seen;
 		size_t gaps, across = 0;
@@ -235,7 +235,7 @@ static void missing_code(void **state)
 		}
 		/* The ranking contains all missing code. */
 		assert_int_equal(flow_timeline_build(trace, &timeline), 0);
-		assert_int_equal(flow_unmapped_run(trace, timeline, &options, false, &list), 0);
+		assert_int_equal(analysis_unmapped_run(trace, timeline, &options, false, &list), 0);
 		for (size_t k = 0; k < list.count; k++) {
 			assert_false(list.ranges[k].has_code);
 			gaps -= list.ranges[k].gaps;
@@ -243,7 +243,7 @@ static void missing_code(void **state)
 		}
 		/* An instruction that crosses the image's end does not count as outside. */
 		assert_int_equal(gaps, across);
-		flow_unmapped_free(&list);
+		analysis_unmapped_free(&list);
 		flow_timeline_free(timeline);
 		free_seen(&seen);
 		ptl_close(trace);
@@ -263,7 +263,7 @@ static void code_outside_of_images(void **state)
 	for (size_t i = 0; flow_engines[i]; i++) {
 		struct ptl_trace *trace = make_trace(no_image, flow->pt_size);
 		const struct flow_view_options options = {.engine = flow_engines[i], .threads = 2};
-		struct flow_unmapped_list list;
+		struct analysis_unmapped_list list;
 		struct flow_timeline *timeline;
 		struct seen seen;
 
@@ -271,7 +271,7 @@ static void code_outside_of_images(void **state)
 		check_truth(flow, &seen);
 		free_seen(&seen);
 		assert_int_equal(flow_timeline_build(trace, &timeline), 0);
-		assert_int_equal(flow_unmapped_run(trace, timeline, &options, false, &list), 0);
+		assert_int_equal(analysis_unmapped_run(trace, timeline, &options, false, &list), 0);
 		assert_int_equal(list.count, 1);
 		assert_int_equal(list.ranges[0].pid, PID);
 		assert_true(list.ranges[0].has_code);
@@ -279,7 +279,7 @@ static void code_outside_of_images(void **state)
 		assert_int_equal(list.ranges[0].gaps, 0);
 		assert_in_range(list.ranges[0].first, flow->base, flow->base + flow->code_size);
 		assert_in_range(list.ranges[0].last, list.ranges[0].first, flow->base + flow->code_size);
-		flow_unmapped_free(&list);
+		analysis_unmapped_free(&list);
 		flow_timeline_free(timeline);
 		ptl_close(trace);
 	}
@@ -412,16 +412,17 @@ static void figures(void **state)
 	for (size_t i = 0; flow_engines[i]; i++) {
 		struct ptl_trace *trace = make_trace(whole_image, flow->pt_size);
 		struct flow_timeline *timeline;
-		struct flow_stats stats;
+		struct analysis_stats stats;
 
 		assert_int_equal(flow_timeline_build(trace, &timeline), 0);
 		for (unsigned threads = 1; threads < 4; threads++) {
 			const struct flow_view_options options = {.engine = flow_engines[i], .threads = threads};
 
-			assert_int_equal(flow_stats_run(trace, timeline, &options,
-							&(struct flow_stats_wanted){.hash = true, .gap_limit = 10},
-							&stats),
-					 0);
+			assert_int_equal(
+				analysis_stats_run(trace, timeline, &options,
+						   &(struct analysis_stats_wanted){.hash = true, .gap_limit = 10},
+						   &stats),
+				0);
 			assert_int_equal(stats.process_count, 1);
 			assert_int_equal(stats.thread_count, 1);
 			assert_int_equal(stats.processes[0].pid, PID);
@@ -433,7 +434,7 @@ static void figures(void **state)
 			assert_int_equal(stats.total.enabled, flow->enables);
 			assert_true(stats.threads[0].has_hash);
 			assert_memory_equal(stats.threads[0].ip_sha256, expected, sizeof(expected));
-			flow_stats_free(&stats);
+			analysis_stats_free(&stats);
 		}
 		flow_timeline_free(timeline);
 		ptl_close(trace);
@@ -455,7 +456,7 @@ static void threads_with_several_streams(void **state)
 		struct dump_trace made;
 		struct ptl_trace *trace;
 		struct flow_timeline *timeline;
-		struct flow_stats stats;
+		struct analysis_stats stats;
 		uint32_t streams[3];
 
 		dump_trace_start(&made, &machine);
@@ -469,8 +470,9 @@ static void threads_with_several_streams(void **state)
 			ptl_writer_bytes(made.writer, streams[2], flow->pt + middle, flow->pt_size - middle, 200), 0);
 		trace = dump_trace_finish(&made);
 		assert_int_equal(flow_timeline_build(trace, &timeline), 0);
-		assert_int_equal(flow_stats_run(trace, timeline, &options,
-						&(struct flow_stats_wanted){.hash = true, .gap_limit = 0}, &stats),
+		assert_int_equal(analysis_stats_run(trace, timeline, &options,
+						    &(struct analysis_stats_wanted){.hash = true, .gap_limit = 0},
+						    &stats),
 				 0);
 		assert_int_equal(stats.process_count, 1);
 		assert_int_equal(stats.thread_count, 2);
@@ -485,16 +487,17 @@ static void threads_with_several_streams(void **state)
 		assert_true(stats.threads[0].counts.instructions + 100 > flow->truth_count);
 		if (stats.threads[0].counts.instructions == flow->truth_count)
 			assert_memory_equal(stats.threads[0].ip_sha256, expected, sizeof(expected));
-		flow_stats_free(&stats);
+		analysis_stats_free(&stats);
 
 		/* Counts without hashes take another path through the view, and must be equal. */
-		assert_int_equal(flow_stats_run(trace, timeline, &options,
-						&(struct flow_stats_wanted){.hash = false, .gap_limit = 0}, &stats),
+		assert_int_equal(analysis_stats_run(trace, timeline, &options,
+						    &(struct analysis_stats_wanted){.hash = false, .gap_limit = 0},
+						    &stats),
 				 0);
 		assert_int_equal(stats.thread_count, 2);
 		assert_true(stats.threads[0].counts.instructions + 100 > flow->truth_count);
 		assert_false(stats.threads[0].has_hash);
-		flow_stats_free(&stats);
+		analysis_stats_free(&stats);
 		flow_timeline_free(timeline);
 		ptl_close(trace);
 	}

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
+#include "analysis/profile/stats.h"
 #include "flow/engine/engine.h"
 #include "flow/segment/replay.h"
-#include "flow/view/stats.h"
 #include "tests/unit/dump_trace.h"
 
 #define CPU 3
@@ -79,14 +79,14 @@ static void add_packets(struct dump_trace *made, uint32_t cpu, uint32_t pid, con
 }
 
 static void count(struct ptl_trace *trace, const struct flow_engine_class *engine, unsigned threads, bool hash,
-		  struct flow_stats *stats)
+		  struct analysis_stats *stats)
 {
 	const struct flow_view_options options = {.engine = engine, .threads = threads};
 	struct flow_timeline *timeline;
 
 	assert_int_equal(flow_timeline_build(trace, &timeline), 0);
-	assert_int_equal(flow_stats_run(trace, timeline, &options,
-					&(struct flow_stats_wanted){.hash = hash, .gap_limit = 16}, stats),
+	assert_int_equal(analysis_stats_run(trace, timeline, &options,
+					    &(struct analysis_stats_wanted){.hash = hash, .gap_limit = 16}, stats),
 			 0);
 	flow_timeline_free(timeline);
 }
@@ -102,7 +102,7 @@ static void check(struct ptl_trace *trace, const struct expected *expected, size
 {
 	for (unsigned i = 0; flow_engines[i]; i++) {
 		for (unsigned run = 0; run < 4; run++) {
-			struct flow_stats stats;
+			struct analysis_stats stats;
 
 			count(trace, flow_engines[i], run & 1 ? 1 : 3, run & 2, &stats);
 			assert_int_equal(stats.thread_count, threads);
@@ -113,7 +113,7 @@ static void check(struct ptl_trace *trace, const struct expected *expected, size
 			assert_int_equal(stats.total.gap_causes[FLOW_GAP_SWITCH], gaps);
 			assert_int_equal(stats.total.gap_bytes[FLOW_GAP_SWITCH], bytes);
 			assert_int_equal(stats.total.gaps - stats.total.overflows, gaps);
-			flow_stats_free(&stats);
+			analysis_stats_free(&stats);
 		}
 	}
 }
@@ -122,7 +122,7 @@ static void check(struct ptl_trace *trace, const struct expected *expected, size
 static void told_apart(void **state)
 {
 	static const struct expected expected[] = {{11, FIRST_A + 2 * AGAIN_A}, {21, 2 * AGAIN_B}};
-	struct flow_stats apart, alone;
+	struct analysis_stats apart, alone;
 	struct dump_trace made;
 	struct ptl_trace *trace;
 
@@ -149,8 +149,8 @@ static void told_apart(void **state)
 	assert_int_equal(alone.thread_count, 2);
 	for (size_t i = 0; i < 2; i++)
 		assert_memory_equal(apart.threads[i].ip_sha256, alone.threads[i].ip_sha256, 32);
-	flow_stats_free(&apart);
-	flow_stats_free(&alone);
+	analysis_stats_free(&apart);
+	analysis_stats_free(&alone);
 }
 
 /* Coarse time: the switch may belong to either pause, so nobody owns the flow between both pauses. */
@@ -196,7 +196,7 @@ static void no_pause(void **state)
 /* The CPU becomes idle, which identifies the thread before. */
 static void idle(void **state)
 {
-	struct flow_stats stats;
+	struct analysis_stats stats;
 	struct dump_trace made;
 	struct ptl_trace *trace;
 
@@ -211,7 +211,7 @@ static void idle(void **state)
 	assert_int_equal(stats.threads[0].counts.instructions, FIRST_A);
 	assert_int_equal(stats.threads[1].counts.instructions, AGAIN_B);
 	assert_int_equal(stats.total.gaps, 0);
-	flow_stats_free(&stats);
+	analysis_stats_free(&stats);
 	ptl_close(trace);
 }
 
@@ -250,7 +250,7 @@ static void returns_into_gap(void **state)
 
 	(void)state;
 	for (unsigned run = 0; run < 4; run++) {
-		struct flow_stats stats;
+		struct analysis_stats stats;
 
 		count(trace, &flow_engine_native, run & 1 ? 1 : 3, run & 2, &stats);
 		assert_int_equal(stats.threads[0].counts.instructions, 1);
@@ -258,7 +258,7 @@ static void returns_into_gap(void **state)
 		assert_int_equal(stats.total.gaps, 2);
 		assert_int_equal(stats.total.gap_causes[FLOW_GAP_CODE], 1);
 		assert_int_equal(stats.total.gap_causes[FLOW_GAP_SWITCH], 1);
-		flow_stats_free(&stats);
+		analysis_stats_free(&stats);
 	}
 	ptl_close(trace);
 }

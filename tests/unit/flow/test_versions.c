@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "flow/view/stats.h"
+#include "analysis/profile/stats.h"
 #include "tests/unit/random_changes.h"
 #include "tests/unit/random_truth.h"
 
@@ -102,16 +102,16 @@ static void check_counts(struct ptl_trace *trace, unsigned threads)
 {
 	const struct flow_view_options options = {.engine = &flow_engine_native, .threads = threads};
 	struct flow_timeline *timeline;
-	struct flow_stats stats;
+	struct analysis_stats stats;
 
 	assert_int_equal(flow_timeline_build(trace, &timeline), 0);
-	assert_int_equal(flow_stats_run(trace, timeline, &options,
-					&(struct flow_stats_wanted){.hash = false, .gap_limit = 0}, &stats),
+	assert_int_equal(analysis_stats_run(trace, timeline, &options,
+					    &(struct analysis_stats_wanted){.hash = false, .gap_limit = 0}, &stats),
 			 0);
 	assert_int_equal(stats.total.instructions, flow->truth_count);
 	assert_int_equal(stats.total.overflows, flow->overflows);
 	assert_int_equal(stats.total.gaps, flow->overflows);
-	flow_stats_free(&stats);
+	analysis_stats_free(&stats);
 	flow_timeline_free(timeline);
 }
 
@@ -235,14 +235,15 @@ static void loops_that_change(void **state)
 
 	assert_int_equal(flow_timeline_build(trace, &timeline), 0);
 	for (options.threads = 1; options.threads < 4; options.threads++) {
-		struct flow_stats stats;
+		struct analysis_stats stats;
 
-		assert_int_equal(flow_stats_run(trace, timeline, &options,
-						&(struct flow_stats_wanted){.hash = false, .gap_limit = 0}, &stats),
+		assert_int_equal(analysis_stats_run(trace, timeline, &options,
+						    &(struct analysis_stats_wanted){.hash = false, .gap_limit = 0},
+						    &stats),
 				 0);
 		assert_int_equal(stats.total.gaps, 0);
 		assert_int_equal(stats.total.instructions, expected);
-		flow_stats_free(&stats);
+		analysis_stats_free(&stats);
 	}
 	flow_timeline_free(timeline);
 	ptl_close(trace);

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "common/error.h"
-#include "record/tracepoint/fetch.h"
+#include "record/kernel_event/fetch.h"
 
 static void expect_text(struct ptl_bytes *got, const char *wanted)
 {
@@ -42,7 +42,7 @@ static void operands_of_the_assembler(void **state)
 		struct ptl_bytes out = {0};
 		unsigned left_out;
 
-		tracepoint_fetch_sdt(cases[i].arguments, &out, &left_out);
+		kernel_event_fetch_sdt(cases[i].arguments, &out, &left_out);
 		expect_text(&out, cases[i].fetched);
 		assert_int_equal(left_out, cases[i].left_out);
 	}
@@ -65,13 +65,13 @@ static void words_of_the_command_line(void **state)
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		struct ptl_bytes out = {0};
 
-		assert_int_equal(tracepoint_fetch_words(good[i][0], &out), 0);
+		assert_int_equal(kernel_event_fetch_words(good[i][0], &out), 0);
 		expect_text(&out, good[i][1]);
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct ptl_bytes out = {0};
 
-		assert_int_equal(tracepoint_fetch_words(bad[i], &out), PTL_MISUSE);
+		assert_int_equal(kernel_event_fetch_words(bad[i], &out), PTL_MISUSE);
 		common_bytes_free(&out);
 	}
 }

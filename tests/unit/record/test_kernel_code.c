@@ -18,8 +18,8 @@
 #include "common/file.h"
 #include "flow/timeline/timeline.h"
 #include "record/capture/machine.h"
-#include "record/kernel/kernel_code.h"
-#include "record/kernel/kernel_images.h"
+#include "record/kernel_code/kernel_code.h"
+#include "record/kernel_code/kernel_images.h"
 
 #define KERNEL 0xffffffff9a000000ull /* address of the kernel in memory */
 #define LINKED 0xffffffff81000000ull /* address of the kernel in its file */

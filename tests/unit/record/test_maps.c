@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "record/process/maps.h"
+#include "record/proc/maps.h"
 
 static void test_maps_lines(void **state)
 {

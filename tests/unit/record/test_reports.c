@@ -19,7 +19,7 @@
 
 #include "common/bytes.h"
 #include "record/capture/machine.h"
-#include "record/kernel/observer_state.h"
+#include "record/observe/observer_state.h"
 
 /* pids above the kernel's maximum, which no process has */
 #define PID(n) (0x40000000u + (n))

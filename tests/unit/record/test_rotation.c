@@ -22,8 +22,8 @@
 #include <ptl/kernel.h>
 #include <ptl/reader.h>
 
+#include "analysis/profile/stats.h"
 #include "common/sha256.h"
-#include "flow/view/stats.h"
 #include "record/capture/capture_state.h"
 #include "record/capture/machine.h"
 
@@ -195,7 +195,7 @@ static uint64_t instructions_with(const struct fixture *fixture, const char *fil
 {
 	const struct flow_view_options options = {.selection = {.tids = &tid, .tid_count = 1}, .threads = 1};
 	struct flow_timeline *timeline;
-	struct flow_stats stats;
+	struct analysis_stats stats;
 	struct ptl_trace *trace;
 	uint64_t count;
 	char path[128];
@@ -203,12 +203,12 @@ static uint64_t instructions_with(const struct fixture *fixture, const char *fil
 	snprintf(path, sizeof(path), "%s/%s", fixture->folder, file);
 	assert_int_equal(ptl_open(path, NULL, &trace), 0);
 	assert_int_equal(flow_timeline_build(trace, &timeline), 0);
-	assert_int_equal(flow_stats_run(trace, timeline, &options,
-					&(struct flow_stats_wanted){.hash = false, .gap_limit = 10}, &stats),
+	assert_int_equal(analysis_stats_run(trace, timeline, &options,
+					    &(struct analysis_stats_wanted){.hash = false, .gap_limit = 10}, &stats),
 			 0);
 	assert_int_equal(stats.total.gaps, gaps);
 	count = stats.total.instructions;
-	flow_stats_free(&stats);
+	analysis_stats_free(&stats);
 	flow_timeline_free(timeline);
 	ptl_close(trace);
 	return count;

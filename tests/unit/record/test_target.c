@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "record/process/target.h"
+#include "record/proc/target.h"
 
 /* ---- the first line of a script ------------------------------------------------------------- */
 

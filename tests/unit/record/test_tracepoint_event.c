@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "common/bytes.h"
-#include "record/tracepoint/event.h"
-#include "record/tracepoint/unwind.h"
+#include "record/kernel_event/event.h"
+#include "record/kernel_event/unwind.h"
 
 #define FRAMES 3
 
@@ -37,8 +37,8 @@ static void put_stack(struct ptl_bytes *out, uint64_t count)
 }
 
 /* Reads a record of the first `size` bytes, with that size in the header. */
-static bool read_first(const struct tracepoint_event *event, const struct ptl_bytes *bytes, size_t size,
-		       struct tracepoint_sample *sample)
+static bool read_first(const struct kernel_event *event, const struct ptl_bytes *bytes, size_t size,
+		       struct kernel_event_sample *sample)
 {
 	_Alignas(8) static uint8_t record[512];
 	struct perf_event_header *header = (struct perf_event_header *)(void *)record;
@@ -46,10 +46,10 @@ static bool read_first(const struct tracepoint_event *event, const struct ptl_by
 	memset(record, 0xee, sizeof(record));
 	memcpy(record, bytes->data, size);
 	header->size = (uint16_t)size;
-	return tracepoint_sample_read(event, header, sample);
+	return kernel_event_sample_read(event, header, sample);
 }
 
-static void check_ids(const struct tracepoint_sample *sample)
+static void check_ids(const struct kernel_event_sample *sample)
 {
 	assert_int_equal(sample->id, 77);
 	assert_int_equal(sample->pid, 10);
@@ -60,8 +60,8 @@ static void check_ids(const struct tracepoint_sample *sample)
 
 static void test_a_tracepoint(void **state)
 {
-	const struct tracepoint_event event = {.stack = true};
-	struct tracepoint_sample sample;
+	const struct kernel_event event = {.stack = true};
+	struct kernel_event_sample sample;
 	struct ptl_bytes out = {0};
 
 	(void)state;
@@ -83,8 +83,8 @@ static void test_a_tracepoint(void **state)
 
 static void test_a_counter(void **state)
 {
-	const struct tracepoint_event event = {.samples = true};
-	struct tracepoint_sample sample;
+	const struct kernel_event event = {.samples = true};
+	struct kernel_event_sample sample;
 	struct ptl_bytes out = {0};
 
 	(void)state;
@@ -115,9 +115,9 @@ static void put_user(struct ptl_bytes *out, uint64_t abi, uint64_t size, uint64_
 		common_write_le(out, copied, 8);
 }
 
-static bool read_user(uint64_t abi, uint64_t size, uint64_t copied, struct tracepoint_sample *sample)
+static bool read_user(uint64_t abi, uint64_t size, uint64_t copied, struct kernel_event_sample *sample)
 {
-	const struct tracepoint_event event = {.samples = true, .stack = true, .dwarf = true};
+	const struct kernel_event event = {.samples = true, .stack = true, .dwarf = true};
 	struct ptl_bytes out = {0};
 	bool whole;
 
@@ -136,7 +136,7 @@ static bool read_user(uint64_t abi, uint64_t size, uint64_t copied, struct trace
 
 static void test_registers_and_stack(void **state)
 {
-	struct tracepoint_sample sample;
+	struct kernel_event_sample sample;
 
 	(void)state;
 	assert_true(read_user(PERF_SAMPLE_REGS_ABI_64, 16, 8, &sample));
@@ -156,11 +156,11 @@ static void test_registers_and_stack(void **state)
 static void test_counts_that_are_not_true(void **state)
 {
 	static const uint64_t counts[] = {FRAMES + 1, UINT64_MAX, UINT64_MAX / 8, UINT64_MAX / 8 + 1, 1ull << 61};
-	const struct tracepoint_event event = {.samples = true, .stack = true};
+	const struct kernel_event event = {.samples = true, .stack = true};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-		struct tracepoint_sample sample;
+		struct kernel_event_sample sample;
 		struct ptl_bytes out = {0};
 
 		begin(&out);

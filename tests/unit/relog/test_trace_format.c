@@ -9,8 +9,8 @@
 
 #include <ptl/error.h>
 
-#include "import/perf/trace_format.h"
-#include "import/perf/tracing.h"
+#include "perf/trace_format.h"
+#include "perf/tracing.h"
 
 #define COMMON                                                                                                         \
 	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                                         \

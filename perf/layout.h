@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Constants of perf.data files: perf_event_open(2), include/uapi/linux/perf_event.h, and
+ * tools/perf/Documentation/perf.data-file-format.txt of Linux.
+ */
+#ifndef PERF_LAYOUT_H
+#define PERF_LAYOUT_H
+
+#define PERF_MAGIC_SIZE 8
+#define PERF_FILE_HEADER_SIZE 104 /* magic, size, attr size, three sections, 256 feature bits */
+#define PERF_PIPE_HEADER_SIZE 16
+#define PERF_RECORD_HEADER_SIZE 8 /* u32 type, u16 misc, u16 size */
+#define PERF_SECTION_SIZE 16      /* u64 offset, u64 size */
+#define PERF_ATTR_SIZE_MIN 64     /* PERF_ATTR_SIZE_VER0 */
+#define PERF_BUILD_ID_MAX 20
+#define PERF_EVENT_TYPE_SIZE 72 /* u64 number, name */
+#define PERF_FEATURES 256
+
+/* Record types of the kernel. */
+enum perf_record_type {
+	PERF_RECORD_MMAP = 1,
+	PERF_RECORD_LOST = 2,
+	PERF_RECORD_COMM = 3,
+	PERF_RECORD_EXIT = 4,
+	PERF_RECORD_THROTTLE = 5,
+	PERF_RECORD_UNTHROTTLE = 6,
+	PERF_RECORD_FORK = 7,
+	PERF_RECORD_READ = 8,
+	PERF_RECORD_SAMPLE = 9,
+	PERF_RECORD_MMAP2 = 10,
+	PERF_RECORD_AUX = 11,
+	PERF_RECORD_ITRACE_START = 12,
+	PERF_RECORD_LOST_SAMPLES = 13,
+	PERF_RECORD_SWITCH = 14,
+	PERF_RECORD_SWITCH_CPU_WIDE = 15,
+	PERF_RECORD_NAMESPACES = 16,
+	PERF_RECORD_KSYMBOL = 17,
+	PERF_RECORD_BPF_EVENT = 18,
+	PERF_RECORD_CGROUP = 19,
+	PERF_RECORD_TEXT_POKE = 20,
+	PERF_RECORD_AUX_OUTPUT_HW_ID = 21,
+	PERF_RECORD_KERNEL_END = 64, /* records that perf itself writes; no trailer follows */
+	PERF_RECORD_HEADER_ATTR = 64,
+	PERF_RECORD_EVENT_TYPE = 65,
+	PERF_RECORD_TRACING_DATA = 66,
+	PERF_RECORD_HEADER_BUILD_ID = 67,
+	PERF_RECORD_FINISHED_ROUND = 68,
+	PERF_RECORD_ID_INDEX = 69,
+	PERF_RECORD_AUXTRACE_INFO = 70,
+	PERF_RECORD_AUXTRACE = 71,
+	PERF_RECORD_AUXTRACE_ERROR = 72,
+	PERF_RECORD_THREAD_MAP = 73,
+	PERF_RECORD_CPU_MAP = 74,
+	PERF_RECORD_STAT_CONFIG = 75,
+	PERF_RECORD_STAT = 76,
+	PERF_RECORD_STAT_ROUND = 77,
+	PERF_RECORD_EVENT_UPDATE = 78,
+	PERF_RECORD_TIME_CONV = 79,
+	PERF_RECORD_HEADER_FEATURE = 80,
+	PERF_RECORD_COMPRESSED = 81,
+	PERF_RECORD_FINISHED_INIT = 82,
+	PERF_RECORD_COMPRESSED2 = 83,
+	PERF_RECORD_OWN_END = 256, /* far above used types; event ids from here on belong to PTL */
+};
+
+/* misc of a record header */
+#define PERF_MISC_CPUMODE_MASK 7u
+#define PERF_MISC_KERNEL 1u
+#define PERF_MISC_USER 2u
+#define PERF_MISC_GUEST_KERNEL 4u
+#define PERF_MISC_MMAP_DATA 0x2000u     /* MMAP: not executable */
+#define PERF_MISC_COMM_EXEC 0x2000u     /* COMM */
+#define PERF_MISC_SWITCH_OUT 0x2000u    /* SWITCH */
+#define PERF_MISC_MMAP_BUILD_ID 0x4000u /* MMAP2 */
+#define PERF_MISC_BUILD_ID_SIZE 0x8000u /* the build id table's entry has a size */
+
+/* perf_event_attr.sample_type */
+#define PERF_SAMPLE_IP 0x1u
+#define PERF_SAMPLE_TID 0x2u
+#define PERF_SAMPLE_TIME 0x4u
+#define PERF_SAMPLE_ADDR 0x8u
+#define PERF_SAMPLE_READ 0x10u
+#define PERF_SAMPLE_CALLCHAIN 0x20u
+#define PERF_SAMPLE_ID 0x40u
+#define PERF_SAMPLE_CPU 0x80u
+#define PERF_SAMPLE_PERIOD 0x100u
+#define PERF_SAMPLE_STREAM_ID 0x200u
+#define PERF_SAMPLE_RAW 0x400u
+#define PERF_SAMPLE_BRANCH_STACK 0x800u
+#define PERF_SAMPLE_REGS_USER 0x1000u
+#define PERF_SAMPLE_STACK_USER 0x2000u
+#define PERF_SAMPLE_WEIGHT 0x4000u
+#define PERF_SAMPLE_DATA_SRC 0x8000u
+#define PERF_SAMPLE_IDENTIFIER 0x10000u
+#define PERF_SAMPLE_TRANSACTION 0x20000u
+#define PERF_SAMPLE_REGS_INTR 0x40000u
+#define PERF_SAMPLE_PHYS_ADDR 0x80000u
+#define PERF_SAMPLE_AUX 0x100000u
+#define PERF_SAMPLE_CGROUP 0x200000u
+#define PERF_SAMPLE_DATA_PAGE_SIZE 0x400000u
+#define PERF_SAMPLE_CODE_PAGE_SIZE 0x800000u
+#define PERF_SAMPLE_WEIGHT_STRUCT 0x1000000u
+
+/* perf_event_attr.branch_sample_type */
+#define PERF_BRANCH_HW_INDEX 0x20000u
+#define PERF_BRANCH_COUNTERS 0x80000u
+
+/* ABI word of a sample, which tells the kind of the following registers */
+#define PERF_REGS_ABI_64 2u
+
+/* perf_event_attr.read_format */
+#define PERF_FORMAT_TOTAL_TIME_ENABLED 0x1u
+#define PERF_FORMAT_TOTAL_TIME_RUNNING 0x2u
+#define PERF_FORMAT_ID 0x4u
+#define PERF_FORMAT_GROUP 0x8u
+#define PERF_FORMAT_LOST 0x10u
+
+/* Offsets in perf_event_attr, and bits of its flags. */
+#define PERF_ATTR_TYPE 0
+#define PERF_ATTR_SIZE 4
+#define PERF_ATTR_CONFIG 8
+#define PERF_ATTR_SAMPLE_PERIOD 16 /* or samples per second */
+#define PERF_ATTR_SAMPLE_TYPE 24
+#define PERF_ATTR_READ_FORMAT 32
+#define PERF_ATTR_FLAGS 40
+#define PERF_ATTR_BRANCHES 72
+#define PERF_ATTR_REGS_USER 80
+#define PERF_ATTR_CLOCKID 92
+#define PERF_ATTR_REGS_INTR 96
+#define PERF_ATTR_FLAG_FREQ (1ull << 10)
+#define PERF_ATTR_FLAG_SAMPLE_ID_ALL (1ull << 18)
+#define PERF_ATTR_FLAG_COMM_EXEC (1ull << 24)
+#define PERF_ATTR_FLAG_USE_CLOCKID (1ull << 25)
+#define PERF_TYPE_TRACEPOINT 2
+
+/* Feature sections. */
+enum perf_feature {
+	PERF_FEATURE_TRACING_DATA = 1,
+	PERF_FEATURE_BUILD_ID = 2,
+	PERF_FEATURE_HOSTNAME = 3,
+	PERF_FEATURE_OSRELEASE = 4,
+	PERF_FEATURE_VERSION = 5,
+	PERF_FEATURE_ARCH = 6,
+	PERF_FEATURE_NRCPUS = 7,
+	PERF_FEATURE_CPUDESC = 8,
+	PERF_FEATURE_CPUID = 9,
+	PERF_FEATURE_CMDLINE = 11,
+	PERF_FEATURE_EVENT_DESC = 12,
+	PERF_FEATURE_CLOCK_DATA = 29,
+};
+
+/* AUXTRACE_INFO of Intel PT: u32 type, u32 reserved, then 64-bit words (tools/perf/util/intel-pt.h). */
+#define PERF_AUXTRACE_INTEL_PT 1
+enum perf_intel_pt_word {
+	PERF_PT_PMU_TYPE,
+	PERF_PT_TIME_SHIFT,
+	PERF_PT_TIME_MULT,
+	PERF_PT_TIME_ZERO,
+	PERF_PT_CAP_USER_TIME_ZERO,
+	PERF_PT_TSC_BIT,
+	PERF_PT_NORETCOMP_BIT,
+	PERF_PT_HAVE_SCHED_SWITCH,
+	PERF_PT_SNAPSHOT_MODE,
+	PERF_PT_PER_CPU_MMAPS,
+	PERF_PT_MTC_BIT,
+	PERF_PT_MTC_FREQ_BITS,
+	PERF_PT_TSC_CTC_N,
+	PERF_PT_TSC_CTC_D,
+	PERF_PT_CYC_BIT,
+	PERF_PT_MAX_NONTURBO_RATIO,
+	PERF_PT_FILTER_SIZE, /* bytes of the following text of address filters */
+	PERF_PT_WORDS,
+};
+
+/* AUX.flags */
+#define PERF_AUX_FLAG_TRUNCATED 1u
+#define PERF_AUX_FLAG_PARTIAL 4u
+
+#endif

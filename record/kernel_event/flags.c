@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Table of EnableFlags (evntrace.h). */
+#include "record/kernel_event/flags.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/error.h"
+#include "common/program/message.h"
+#include "common/program/options.h"
+#include "record/kernel_event/event.h"
+
+#define TRACEPOINTS_MAX 6
+
+static const struct flag {
+	const char *name;
+	uint32_t value;
+	const char *tracepoints[TRACEPOINTS_MAX]; /* ends with NULL */
+	const char *reason;                       /* reason why the flag cannot be recorded, or NULL */
+	const char *always;                       /* why the flag needs no tracepoint, or NULL */
+} flags[] = {
+	{"process", 0x1, {"sched:sched_process_fork", "sched:sched_process_exec", "sched:sched_process_exit"}, NULL},
+	{"thread", 0x2, {"task:task_newtask", "sched:sched_process_exit"}, NULL},
+	{"image-load", 0x4, .always = "code that is mapped is recorded with processes, always"},
+	{"process-counters", 0x8, {NULL}, "the kernel does not report them"},
+	{"cswitch", 0x10, {"sched:sched_switch"}, NULL},
+	{"dpc", 0x20, {"irq:softirq_entry", "irq:softirq_exit"}, NULL},
+	{"interrupt", 0x40, {"irq:irq_handler_entry", "irq:irq_handler_exit"}, NULL},
+	{"syscall", 0x80, {"raw_syscalls:sys_enter", "raw_syscalls:sys_exit"}, NULL},
+	{"disk-io", 0x100, {"block:block_rq_complete"}, NULL},
+	{"disk-file-io", 0x200, {NULL}, "requests do not say which file they are of"},
+	{"disk-io-init", 0x400, {"block:block_rq_issue"}, NULL},
+	{"dispatcher", 0x800, {"sched:sched_wakeup", "sched:sched_wakeup_new"}, NULL},
+	{"page-fault", 0x1000, {"exceptions:page_fault_user", "exceptions:page_fault_kernel"}, NULL},
+	{"hard-fault", 0x2000, {"filemap:mm_filemap_add_to_page_cache"}, NULL},
+	{"virtual-alloc",
+	 0x4000,
+	 {"syscalls:sys_enter_mmap", "syscalls:sys_enter_munmap", "syscalls:sys_enter_brk"},
+	 NULL},
+	{"vamap", 0x8000, {"syscalls:sys_enter_mmap", "syscalls:sys_enter_munmap"}, NULL},
+	{"net-tcpip",
+	 0x10000,
+	 {"sock:inet_sock_set_state", "net:net_dev_queue", "net:netif_receive_skb", "tcp:tcp_retransmit_skb"},
+	 NULL},
+	{"registry", 0x20000, {NULL}, "Linux has no registry"},
+	{"debug-print", 0x40000, {"printk:console"}, NULL},
+	{"job", 0x80000, {"cgroup:cgroup_attach_task", "cgroup:cgroup_mkdir", "cgroup:cgroup_rmdir"}, NULL},
+	{"alpc", 0x100000, {NULL}, "Linux has no ALPC"},
+	{"split-io", 0x200000, {"block:block_split"}, NULL},
+	{"driver", 0x800000, {"workqueue:workqueue_execute_start", "workqueue:workqueue_execute_end"}, NULL},
+	{"profile", 0x1000000, {"cpu-clock"}, NULL},
+	{"file-io",
+	 0x2000000,
+	 {"syscalls:sys_exit_openat", "syscalls:sys_exit_read", "syscalls:sys_exit_write", "syscalls:sys_exit_close"},
+	 NULL},
+	{"file-io-init",
+	 0x4000000,
+	 {"syscalls:sys_enter_openat", "syscalls:sys_enter_read", "syscalls:sys_enter_write",
+	  "syscalls:sys_enter_close"},
+	 NULL},
+};
+
+#define COUNT (sizeof(flags) / sizeof(flags[0]))
+
+static bool has_flag(const struct common_string_list *list, const char *text)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (!strcmp(list->list[i], text))
+			return true;
+	return false;
+}
+
+static int add_flag(const struct flag *flag, uint32_t *values)
+{
+	if (flag->reason)
+		return common_fail(PTL_MISUSE, "nothing here is what %s stands for: %s", flag->name, flag->reason);
+	*values |= flag->value;
+	return 0;
+}
+
+static int add_number(uint64_t number, uint32_t *values)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < COUNT; i++) {
+		if (number & flags[i].value)
+			status = add_flag(&flags[i], values);
+		number &= ~(uint64_t)flags[i].value;
+	}
+	return status == 0 && number ? common_fail(PTL_MISUSE, "0x%llx is no flag; --list-flags shows all",
+						   (unsigned long long)number)
+				     : status;
+}
+
+static int add_word(const char *word, size_t size, uint32_t *values)
+{
+	char text[32];
+	uint64_t number;
+
+	for (size_t i = 0; i < COUNT; i++)
+		if (strlen(flags[i].name) == size && !strncasecmp(flags[i].name, word, size))
+			return add_flag(&flags[i], values);
+	snprintf(text, sizeof(text), "%.*s", size < sizeof(text) ? (int)size : 0, word);
+	if (*text && common_parse_u64(text, &number) == 0)
+		return add_number(number, values);
+	return common_fail(PTL_MISUSE, "'%.*s' is no flag; --list-flags shows all", (int)size, word);
+}
+
+int record_flags_parse(const char *text, uint32_t *values)
+{
+	int status;
+
+	do {
+		const size_t size = strcspn(text, ",");
+
+		status = add_word(text, size, values);
+		text += size + (text[size] == ',');
+	} while (status == 0 && *text);
+	return status;
+}
+
+int record_flags_tracepoints(uint32_t values, struct common_string_list *tracepoints)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < COUNT; i++)
+		for (size_t n = 0; status == 0 && n < TRACEPOINTS_MAX && flags[i].tracepoints[n]; n++)
+			if ((values & flags[i].value) && !has_flag(tracepoints, flags[i].tracepoints[n]))
+				status = common_string_list_add(tracepoints, flags[i].tracepoints[n]);
+	return status;
+}
+
+bool record_flags_have(uint32_t values, const char *tracepoint)
+{
+	for (size_t i = 0; i < COUNT; i++)
+		for (size_t n = 0; (values & flags[i].value) && n < TRACEPOINTS_MAX && flags[i].tracepoints[n]; n++)
+			if (!strcmp(flags[i].tracepoints[n], tracepoint))
+				return true;
+	return false;
+}
+
+void record_flags_names(uint32_t values, char *text, size_t size)
+{
+	size_t used = 0;
+
+	text[0] = 0;
+	for (size_t i = 0; i < COUNT; i++)
+		if ((values & flags[i].value) && used < size)
+			used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", flags[i].name);
+}
+
+/* ---- the list -------------------------------------------------------------------------------- */
+
+/* Returns whether this user can record all tracepoints of the flag; if not, the error text has the reason. */
+static bool works(const struct flag *flag)
+{
+	const struct common_string_list none = {NULL, 0};
+	struct perf_tracing tracing = {0};
+	struct kernel_event event;
+	bool known = true;
+
+	for (size_t i = 0; known && i < TRACEPOINTS_MAX && flag->tracepoints[i]; i++) {
+		known = kernel_event_parse(flag->tracepoints[i], &none, &tracing, &event) == 0;
+		if (known)
+			kernel_event_free(&event, 0);
+	}
+	perf_tracing_free(&tracing);
+	return known;
+}
+
+void record_flags_list(FILE *file)
+{
+	char why[512] = "";
+
+	for (size_t i = 0; i < COUNT; i++) {
+		const struct flag *flag = &flags[i];
+		const bool permitted = flag->reason || works(flag);
+
+		if (!permitted && !why[0])
+			snprintf(why, sizeof(why), "%s: %s", flag->name, ptl_error_text());
+		fprintf(file, "%-17s 0x%08x %-6s", flag->name, flag->value,
+			permitted && !flag->reason ? "works" : "no");
+		for (size_t n = 0; n < TRACEPOINTS_MAX && flag->tracepoints[n]; n++)
+			fprintf(file, " %s", flag->tracepoints[n]);
+		if (flag->reason || flag->always)
+			fprintf(file, " %s", flag->reason ? flag->reason : flag->always);
+		fputc('\n', file);
+	}
+	if (why[0])
+		common_message_note("%s", why);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads /proc/PID/maps. */
+
+#include "record/proc/maps.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define DELETED " (deleted)"
+#define LINE_FEED "\\012"
+#define VDSO "[vdso]"
+
+bool record_maps_name(struct record_map_entry *entry, const char *name, size_t length)
+{
+	if (length >= sizeof(entry->path))
+		return false;
+	entry->path[0] = 0;
+	/* Other texts name memory without a file, such as [heap]. */
+	if (entry->inode == 0) {
+		entry->of_kernel = length == strlen(VDSO) && !memcmp(name, VDSO, length);
+		return true;
+	}
+	memcpy(entry->path, name, length);
+	entry->path[length] = 0;
+	if (length > strlen(DELETED) && !strcmp(entry->path + length - strlen(DELETED), DELETED)) {
+		entry->path[length - strlen(DELETED)] = 0;
+		entry->deleted = true;
+	}
+	if (!strncmp(entry->path, "/memfd:", 7))
+		entry->deleted = true;
+	return true;
+}
+
+bool record_maps_parse(const char *line, struct record_map_entry *entry)
+{
+	unsigned long long base, end, offset, inode;
+	unsigned major_number, minor_number;
+	char protection[5];
+	int path_at = 0;
+
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &base, &end, protection, &offset, &major_number,
+		   &minor_number, &inode, &path_at) < 7 ||
+	    !path_at || strlen(protection) != 4)
+		return false;
+
+	*entry = (struct record_map_entry){
+		.base = base,
+		.end = end,
+		.file_offset = offset,
+		.device = makedev(major_number, minor_number),
+		.inode = inode,
+		.writable = protection[1] == 'w',
+		.executable = protection[2] == 'x',
+		.shared = protection[3] == 's',
+	};
+	return record_maps_name(entry, line + path_at, strcspn(line + path_at, "\n"));
+}
+
+static bool is_file(const char *root, const char *name, struct record_map_entry *entry)
+{
+	char path[2 * RECORD_PATH_SIZE];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "%s%s", root, name);
+	if (stat(path, &status) || status.st_ino != entry->inode)
+		return false;
+	entry->device = status.st_dev;
+	return true;
+}
+
+/* Replaces the kernel's escape for line feeds, the only escape. Returns true after a replacement. */
+static bool read_line_feeds(const char *name, char path[RECORD_PATH_SIZE])
+{
+	const size_t size = strlen(LINE_FEED);
+	const char *next;
+	bool found = false;
+
+	for (*path = 0; (next = strstr(name, LINE_FEED)); name = next + size, found = true) {
+		strncat(path, name, (size_t)(next - name));
+		strcat(path, "\n");
+	}
+	strcat(path, name);
+	return found;
+}
+
+void record_maps_check(const char *root, struct record_map_entry *entry)
+{
+	char path[RECORD_PATH_SIZE];
+
+	if (!entry->inode || entry->deleted || is_file(root, entry->path, entry))
+		return;
+	if (read_line_feeds(entry->path, path) && is_file(root, path, entry))
+		snprintf(entry->path, sizeof(entry->path), "%s", path);
+	else
+		entry->deleted = true;
+}
