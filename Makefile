@@ -8,7 +8,7 @@
 #   provider/*.c                    lib/libptl-provider.a and .so (with what provider_needs names)
 #   flow/                           lib/libptl-flow.a and lib/libptl-flow.so, which uses libptl.so
 #   elf/ query/ perf/ import/       lib/elf.a, lib/query.a, lib/perf.a, lib/import.a, with their folders
-#   analysis/                       lib/analysis.a
+#   analysis/                       lib/libptl-analysis.a and lib/libptl-analysis.so, which uses libptl.so
 #   record/ but software/runtime/   lib/record.a     record/main.c  bin/ptl-record
 #   record/software/runtime/        what runs in traced programs: an image within lib/record.a
 #   relog/                          lib/relog.a      relog/main.c   bin/ptl-relog
@@ -109,7 +109,7 @@ packages-present test-packages-present:
 warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
 	-Wpointer-arith -Wwrite-strings -Wundef -Wvla -Wformat=2 -Wimplicit-fallthrough \
 	-Wno-missing-field-initializers
-includes := -I. -Iformat/include -Iprovider/include -Iflow/include
+includes := -I. -Iformat/include -Iprovider/include -Iflow/include -Ianalysis/include
 # Objects serve programs and shared objects alike. Nobody interposes PTL's own functions, so calls within
 # a file may be inlined. Nothing that is built says where it was built, so that two builds give equal bytes.
 ptl_cflags := -std=gnu17 -D_GNU_SOURCE $(includes) $(warnings) \
@@ -141,6 +141,7 @@ CURSES      ?= $(if $(wildcard /usr/include/curses.h),1)
 SQLITE      ?= $(if $(STATIC),,$(if $(wildcard /usr/include/sqlite3.h),1))
 dump_libs   := -lipt -lZydis -liberty $(elf_libs) $(if $(CURSES),-lncursesw -ltinfo) $(if $(SQLITE),-lsqlite3) $(format_libs)
 flow_libs   := -lipt -lZydis -lnettle
+analysis_libs := $(flow_libs) -liberty $(elf_libs)
 
 # ---- sources -----------------------------------------------------------------------------------------
 
@@ -176,6 +177,7 @@ e2e_tests   := $(wildcard tests/e2e/*.t)
 public_headers := $(wildcard format/include/ptl/*.h)
 provider_headers := $(wildcard provider/include/ptl/*.h)
 flow_headers := $(wildcard flow/include/ptl/*.h)
+analysis_headers := $(wildcard analysis/include/ptl/*.h)
 
 objects = $(patsubst %.c,$(O)/obj/%.o,$(1))
 
@@ -195,6 +197,7 @@ benches  := $(patsubst bench/%.c,$(O)/bench/%,$(bench_src))
 soname  := libptl.so.0
 provider_soname := libptl-provider.so.0
 flow_soname := libptl-flow.so.0
+analysis_soname := libptl-analysis.so.0
 common  := $(O)/lib/common.a
 format  := $(O)/lib/libptl.a
 elf     := $(O)/lib/elf.a
@@ -203,7 +206,8 @@ flow    := $(O)/lib/libptl-flow.a
 flow_shared := $(O)/lib/$(flow_soname)
 perf    := $(O)/lib/perf.a
 import  := $(O)/lib/import.a
-analysis := $(O)/lib/analysis.a
+analysis := $(O)/lib/libptl-analysis.a
+analysis_shared := $(O)/lib/$(analysis_soname)
 record  := $(O)/lib/record.a
 relog   := $(O)/lib/relog.a
 dump    := $(O)/lib/dump.a
@@ -220,7 +224,7 @@ include packaging/packaging.mk
 
 .PHONY: all lib tools programs helpers tests help
 all: lib tools
-lib: $(format) $(shared) $(provider) $(provider_shared) $(flow) $(flow_shared)
+lib: $(format) $(shared) $(provider) $(provider_shared) $(flow) $(flow_shared) $(analysis) $(analysis_shared)
 tools: $(tools)
 programs: $(programs)
 helpers: $(helpers) $(benches) $(examples) $(pmu) $(failing)
@@ -319,7 +323,8 @@ $(eval $(call archive,$(query_src),$(query)))
 $(eval $(call archive,$(flow_src),$(flow)))
 $(eval $(call archive,$(perf_src),$(perf)))
 $(eval $(call archive,$(import_src),$(import)))
-$(eval $(call archive,$(analysis_src),$(analysis)))
+# With all that the library needs of parts that are no library for programs.
+$(eval $(call archive,$(analysis_src) $(query_src) $(elf_src),$(analysis)))
 $(eval $(call archive,$(record_src),$(record)))
 
 # memset is not to be made of calls of memset. Compilers of Ubuntu define _FORTIFY_SOURCE by themselves, which takes libc.
@@ -390,6 +395,17 @@ $(flow_shared): $(call objects,$(wildcard flow/*.c)) $(flow) $(format) $(shared)
 		-o $@ $(filter %.o,$^) $(flow) $(shared) $(format) $(flow_libs)
 	@ln -sf $(flow_soname) $(O)/lib/libptl-flow.so
 
+$(O)/lib/libptl-analysis.map: $(analysis_headers) $(flags) Makefile
+	@mkdir -p $(@D)
+	$(Q){ echo 'PTL_0 { global:'; printf '#include <%s>\n' $(analysis_headers:analysis/include/%=%) | $(CC) $(includes) -E -P -x c - | \
+	grep -oE '\bptl_(analysis|calls|profile)_[a-z0-9_]+' | sort -u | sed 's/$$/;/'; echo 'local: *; };'; } >$@
+
+$(analysis_shared): $(call objects,$(wildcard analysis/*.c)) $(analysis) $(flow) $(format) $(shared) $(O)/lib/libptl-analysis.map
+	$(say) LINK $@
+	$(Q)$(link) -shared -Wl,-z,defs -Wl,-soname,$(analysis_soname) $(RPATH) -Wl,--version-script=$(O)/lib/libptl-analysis.map \
+		-o $@ $(filter %.o,$^) -Wl,--start-group $(analysis) $(flow) -Wl,--end-group $(shared) $(format) $(analysis_libs)
+	@ln -sf $(analysis_soname) $(O)/lib/libptl-analysis.so
+
 # $(1) output, $(2) objects and archives, $(3) libraries
 define program
 $(1): $(2)
@@ -450,11 +466,11 @@ $(O)/programs/%.so: testdata/programs/%.c $(program_deps)
 	$(Q)$(program_cc) -shared -fPIC $(program_make)
 
 # Examples see what is installed: the public headers and the shared libraries.
-$(O)/examples/%: testdata/examples/%.c $(shared) $(flow_shared) $(public_headers) $(flow_headers)
+$(O)/examples/%: testdata/examples/%.c $(shared) $(flow_shared) $(analysis_shared) $(public_headers) $(flow_headers) $(analysis_headers)
 	$(say) CC $@
 	@mkdir -p $(@D)
-	$(Q)$(CC) -O2 -g -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror) -Iformat/include -Iflow/include -o $@ $< \
-		-L$(O)/lib -Wl,--as-needed -lptl-flow -lptl -Wl,-rpath,'$$ORIGIN/../lib'
+	$(Q)$(CC) -O2 -g -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror) -Iformat/include -Iflow/include -Ianalysis/include -o $@ $< \
+		-L$(O)/lib -Wl,--as-needed -lptl-analysis -lptl-flow -lptl -Wl,-rpath,'$$ORIGIN/../lib'
 
 # What stands in for Intel PT: tests load it into ptl-record.
 $(pmu): $(call objects,$(wildcard tests/pmu/*.c)) $(format)
@@ -653,11 +669,12 @@ install: all
 	$(say) INSTALL '$(DESTDIR)$(PREFIX)'
 	$(Q)install -d '$(bindir)' '$(libdir)/pkgconfig' '$(incdir)' '$(docdir)/docs/pictures'
 	$(Q)$(if $(tools),install $(tools) '$(bindir)')
-	$(Q)install -m 644 $(format) $(shared) $(provider) $(provider_shared) $(flow) $(flow_shared) '$(libdir)'
+	$(Q)install -m 644 $(format) $(shared) $(provider) $(provider_shared) $(flow) $(flow_shared) $(analysis) $(analysis_shared) '$(libdir)'
 	$(Q)ln -sf $(soname) '$(libdir)/libptl.so'
 	$(Q)ln -sf $(provider_soname) '$(libdir)/libptl-provider.so'
 	$(Q)ln -sf $(flow_soname) '$(libdir)/libptl-flow.so'
-	$(Q)install -m 644 $(public_headers) $(provider_headers) $(flow_headers) '$(incdir)'
+	$(Q)ln -sf $(analysis_soname) '$(libdir)/libptl-analysis.so'
+	$(Q)install -m 644 $(public_headers) $(provider_headers) $(flow_headers) $(analysis_headers) '$(incdir)'
 	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR:$(PREFIX)/%=$${prefix}/%)' 'includedir=$${prefix}/include' '' \
 		'Name: ptl' 'Description: Reads and writes Processor Trace Log files' 'Version: $(version)' \
 		'Requires.private: libzstd libxxhash nettle' 'Libs: -L$${libdir} -lptl' \
@@ -670,6 +687,10 @@ install: all
 		'Name: ptl-flow' 'Description: Decodes Intel PT into what was executed' 'Version: $(version)' \
 		'Requires: ptl' 'Libs: -L$${libdir} -lptl-flow' 'Libs.private: $(flow_libs) -pthread' \
 		'Cflags: -I$${includedir}' >'$(libdir)/pkgconfig/ptl-flow.pc'
+	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR:$(PREFIX)/%=$${prefix}/%)' 'includedir=$${prefix}/include' '' \
+		'Name: ptl-analysis' 'Description: Calls and sums of functions from Intel PT' 'Version: $(version)' \
+		'Requires: ptl' 'Requires.private: ptl-flow' 'Libs: -L$${libdir} -lptl-analysis' \
+		'Libs.private: $(analysis_libs) -pthread' 'Cflags: -I$${includedir}' >'$(libdir)/pkgconfig/ptl-analysis.pc'
 	$(Q)set -e; for page in $(pages); do dir='$(mandir)'/man$${page##*.}; install -d "$$dir"; \
 		sed 's|^\.\(It \)\{0,1\}Pa docs/|.\1Pa $(docplace)/docs/|' $$page | gzip -9n >"$$dir/$${page##*/}.gz"; done
 	$(Q)install -m 644 README.md LICENSE '$(docdir)'
@@ -692,7 +713,8 @@ uninstall:
 	$(call remove,$(libdir),libptl.a libptl.so $(soname) pkgconfig/ptl.pc)
 	$(call remove,$(libdir),libptl-provider.a libptl-provider.so $(provider_soname) pkgconfig/ptl-provider.pc)
 	$(call remove,$(libdir),libptl-flow.a libptl-flow.so $(flow_soname) pkgconfig/ptl-flow.pc)
-	$(call remove,$(incdir),$(notdir $(public_headers) $(provider_headers) $(flow_headers)))
+	$(call remove,$(libdir),libptl-analysis.a libptl-analysis.so $(analysis_soname) pkgconfig/ptl-analysis.pc)
+	$(call remove,$(incdir),$(notdir $(public_headers) $(provider_headers) $(flow_headers) $(analysis_headers)))
 	$(call remove,$(docdir),README.md LICENSE $(addprefix docs/,$(notdir $(documents))) $(pictures) $(ci_files))
 	$(Q)for page in $(pages); do rm -f '$(mandir)'/man$${page##*.}/$${page##*/}.gz; done
 	$(call remove,$(bashdir),$(basename $(notdir $(bash_completions))))
@@ -707,6 +729,6 @@ clean:
 	$(Q)rm -rf $(O)
 
 -include $(patsubst %.o,%.d,$(call objects,$(mains) $(python_src) $(support_src) $(common_src) $(format_src) $(provider_src) $(record_src) \
-	$(query_src) $(flow_src) $(import_src) $(elf_src) $(relog_src) $(dump_src) $(unit_src) $(fuzz_src) tests/fuzz/replay.c $(tool_src) $(bench_src) $(wildcard tests/pmu/*.c tests/failing/*.c)))
+	$(query_src) $(perf_src) $(flow_src) $(analysis_src) $(import_src) $(elf_src) $(relog_src) $(dump_src) $(unit_src) $(fuzz_src) tests/fuzz/replay.c $(tool_src) $(bench_src) $(wildcard tests/pmu/*.c tests/failing/*.c)))
 -include $(runtime_objects:%.o=%.d)
 -include $(patsubst %.c,$(O)/obj/single/%.d,$(provider_needs))

@@ -65,6 +65,7 @@ struct analysis_report {
 	struct analysis_report_node *nodes; /* of the current piece; owned */
 	size_t node_capacity;
 	struct flow_sources *sources; /* of lines and inlined functions; owned */
+	uint64_t gaps;                /* of lines and inlined functions: places where flow is missing */
 };
 
 /*

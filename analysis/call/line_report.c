@@ -6,10 +6,8 @@
 #include <string.h>
 
 #include "analysis/call/call_report.h"
-#include "analysis/function/source_note.h"
 #include "analysis/profile/profile.h"
 #include "common/error.h"
-#include "common/program/message.h"
 #include "common/text/text.h"
 #include "common/vector.h"
 
@@ -224,17 +222,12 @@ int analysis_report_lines(struct analysis_report *report)
 		flow_sources_want_scopes(report->sources);
 	if (status == 0)
 		status = analysis_profile_run(calls->input.trace, calls->timeline, &calls->input.view, false, &profile);
-	common_progress_end();
 	if (status < 0)
 		return status;
 	for (size_t i = 0; status == 0 && i < profile.block_count; i++)
 		status = report_add_block(&counting, &profile.blocks[i]);
-	if (status == 0 && !profile.instructions)
-		analysis_note_no_flow(&calls->input);
+	report->gaps = profile.missing.gaps;
 	analysis_profile_free(&profile);
 	common_bytes_free(&counting.name);
-	if (status == 0)
-		analysis_warn_of_sources(report->sources,
-					 report->by == ANALYSIS_REPORT_LINE ? "source lines" : "inlined functions");
 	return status;
 }

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "analysis/call/call_report.h"
+#include "analysis/function/source_note.h"
 #include "analysis/sample/sample.h"
+#include "common/program/message.h"
 #include "common/error.h"
 #include "common/program/options_help.h"
 #include "common/text/text.h"
@@ -375,6 +377,19 @@ static unsigned order_of(const struct report_run *report_run)
 	return report_run->options->sort;
 }
 
+static int count_lines(struct analysis_calls *calls, struct analysis_report *report)
+{
+	const int status = analysis_report_lines(report);
+
+	common_progress_end();
+	if (status == 0 && !report->sum.self_instructions)
+		analysis_note_no_flow(&calls->input);
+	if (status == 0)
+		analysis_warn_of_sources(report->sources,
+					 report->by == ANALYSIS_REPORT_LINE ? "source lines" : "inlined functions");
+	return status;
+}
+
 static int show_report(struct dump_run *run, struct analysis_calls *calls, const struct report_options *options)
 {
 	struct analysis_report report = {.by = options->by, .calls = calls};
@@ -390,7 +405,7 @@ static int show_report(struct dump_run *run, struct analysis_calls *calls, const
 	};
 	int status = options->samples.enabled ? count_samples(&report_run, calls, &report)
 		     : report_run.has_calls   ? count_calls(calls, &report)
-					      : analysis_report_lines(&report);
+					      : count_lines(calls, &report);
 
 	report_run.timed = report.timed;
 	if (status == 0 && !options->samples.enabled && !analysis_functions_count(calls->functions))
