@@ -8,6 +8,8 @@ static const struct dump_command *const commands[] = {
 	&dump_command_processes,
 	&dump_command_images,
 	&dump_command_events,
+	&dump_command_cpu,
+	&dump_command_io,
 	&dump_command_packets,
 	&dump_command_flow,
 	&dump_command_stats,

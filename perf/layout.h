@@ -68,9 +68,10 @@ enum perf_record_type {
 #define PERF_MISC_KERNEL 1u
 #define PERF_MISC_USER 2u
 #define PERF_MISC_GUEST_KERNEL 4u
-#define PERF_MISC_MMAP_DATA 0x2000u     /* MMAP: not executable */
-#define PERF_MISC_COMM_EXEC 0x2000u     /* COMM */
-#define PERF_MISC_SWITCH_OUT 0x2000u    /* SWITCH */
+#define PERF_MISC_MMAP_DATA 0x2000u  /* MMAP: not executable */
+#define PERF_MISC_COMM_EXEC 0x2000u  /* COMM */
+#define PERF_MISC_SWITCH_OUT 0x2000u /* SWITCH */
+#define PERF_MISC_SWITCH_OUT_PREEMPT 0x4000u
 #define PERF_MISC_MMAP_BUILD_ID 0x4000u /* MMAP2 */
 #define PERF_MISC_BUILD_ID_SIZE 0x8000u /* the build id table's entry has a size */
 

@@ -19,6 +19,8 @@ extern const struct dump_command dump_command_sqlite;
 extern const struct dump_command dump_command_perf;
 extern const struct dump_command dump_command_ctf;
 extern const struct dump_command dump_command_pcapng;
+extern const struct dump_command dump_command_cpu;
+extern const struct dump_command dump_command_io;
 extern const struct dump_command dump_command_diff;
 extern const struct dump_command dump_command_lint;
 extern const struct dump_command dump_command_merge_parts;

@@ -7,6 +7,7 @@
 #include <ptl/kernel.h>
 
 #include "common/error.h"
+#include "format/event/kernel_switch.h"
 #include "import/perf/import.h"
 
 #define NAME_SIZE 64
@@ -495,13 +496,13 @@ int perf_exit(struct perf_import *import, const struct perf_record *record, cons
 
 /* Writes a switch event. pid and tid: of the next thread; if unknown, of the previous thread. */
 static int write_switch(struct perf_import *import, const struct perf_sample *sample, uint32_t pid, uint32_t tid,
-			const struct ptl_switch_event *data)
+			const struct ptl_switch_event *data, enum format_old_state state)
 {
 	struct ptl_event event = {0};
 	int status;
 
 	import->storage.size = 0;
-	status = ptl_switch_encode(data, &import->storage, &event);
+	status = format_switch_encode(data, state, &import->storage, &event);
 	if (status)
 		return status;
 	event.time = perf_time(import, sample);
@@ -522,7 +523,10 @@ static int switch_out(struct perf_import *import, const struct perf_record *reco
 
 	if (common_hash_map_put(&import->on_cpu, sample->cpu, known ? tid | RUNS : sample->tid))
 		return PTL_NO_MEMORY;
-	return known || !wide ? write_switch(import, sample, pid, tid, &data) : 0;
+	return known || !wide ? write_switch(import, sample, pid, tid, &data,
+					     record->misc & PERF_MISC_SWITCH_OUT_PREEMPT ? FORMAT_OLD_READY
+											 : FORMAT_OLD_WAITING)
+			      : 0;
 }
 
 static int switch_in(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
@@ -538,7 +542,7 @@ static int switch_in(struct perf_import *import, const struct perf_record *recor
 		return 0;
 	if (common_hash_map_put(&import->on_cpu, sample->cpu, sample->tid | RUNS))
 		return PTL_NO_MEMORY;
-	return write_switch(import, sample, sample->pid, sample->tid, &data);
+	return write_switch(import, sample, sample->pid, sample->tid, &data, FORMAT_OLD_UNKNOWN);
 }
 
 int perf_switch(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,

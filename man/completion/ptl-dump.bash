@@ -36,7 +36,7 @@ _ptl_dump()
 	-b)
 		option=--by
 		;;&
-	-l | --level | --engine | --against | --color | --format | --ddl | -b | --by | --per | --sort | --widths)
+	-l | --level | --engine | --against | --color | --format | --ddl | -b | --by | --of | --per | --sort | --widths)
 		mapfile -t COMPREPLY < <(compgen -W "$(ptl-dump "$command" --completion-words="${option#--}")" -- "$current")
 		return
 		;;

@@ -12,6 +12,7 @@
 #include "record/capture/machine.h"
 #include "record/kernel_event/flags.h"
 #include "record/kernel_event/kernel_events_state.h"
+#include "record/kernel_event/switch.h"
 #include "record/kernel_event/tracefs.h"
 #include "record/observe/observer.h"
 
@@ -39,8 +40,8 @@ static int map_ring(struct kernel_event_ring *ring, size_t wanted)
 static int open_ring(struct kernel_events *state, size_t cpu)
 {
 	struct kernel_event_ring *ring = &state->rings[cpu];
-	const int fd = kernel_event_open_ring((int)cpu, state->count && state->list[state->count - 1].dwarf,
-					      state->all);
+	const int fd = kernel_event_open_ring((int)cpu, state->count && state->list[state->count - 1].dwarf, state->all,
+					      kernel_event_switch_is_wanted(state));
 	int status;
 
 	if (fd < 0)

@@ -228,12 +228,13 @@ int kernel_event_open(struct kernel_event *event, int cpu, int ring, bool all)
 	return status;
 }
 
-int kernel_event_open_ring(int cpu, bool at_once, bool all)
+int kernel_event_open_ring(int cpu, bool at_once, bool all, bool switches)
 {
 	struct perf_event_attr attr = attr_of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, all);
 	int fd;
 
 	attr.wakeup_watermark = at_once;
+	attr.context_switch = attr.sample_id_all = switches;
 	attr.exclude_kernel = attr.exclude_hv = 1;
 	fd = record_perf_event_open(&attr, all ? -1 : 0, cpu);
 	if (fd < 0 && errno == ENODEV)

@@ -67,9 +67,10 @@ int kernel_event_open(struct kernel_event *event, int cpu, int ring, bool all);
 /*
  * Opens the event that owns the ring of a CPU. The event writes no records of its own.
  * at_once: the ring wakes the reader with each sample; else when half full.
+ * switches: the event also reports context switches.
  * Errors: PTL_NOT_FOUND (the CPU is switched off), PTL_SYSTEM.
  */
-int kernel_event_open_ring(int cpu, bool at_once, bool all);
+int kernel_event_open_ring(int cpu, bool at_once, bool all, bool switches);
 
 /* Fields of a sample. */
 struct kernel_event_sample {

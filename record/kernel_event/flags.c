@@ -3,6 +3,7 @@
 #include "record/kernel_event/flags.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -10,15 +11,17 @@
 #include "common/program/message.h"
 #include "common/program/options.h"
 #include "record/kernel_event/event.h"
+#include "record/kernel_event/tracefs.h"
 
-#define TRACEPOINTS_MAX 6
+#define TRACEPOINTS_MAX 12
+#define OPTIONAL '?' /* before a tracepoint that older kernels lack */
 
 static const struct flag {
 	const char *name;
 	uint32_t value;
-	const char *tracepoints[TRACEPOINTS_MAX]; /* ends with NULL */
-	const char *reason;                       /* reason why the flag cannot be recorded, or NULL */
-	const char *always;                       /* why the flag needs no tracepoint, or NULL */
+	const char *tracepoints[TRACEPOINTS_MAX + 1]; /* ends with NULL */
+	const char *reason;                           /* reason why the flag cannot be recorded, or NULL */
+	const char *always;                           /* why the flag needs no tracepoint, or NULL */
 } flags[] = {
 	{"process", 0x1, {"sched:sched_process_fork", "sched:sched_process_exec", "sched:sched_process_exit"}, NULL},
 	{"thread", 0x2, {"task:task_newtask", "sched:sched_process_exit"}, NULL},
@@ -30,7 +33,7 @@ static const struct flag {
 	{"syscall", 0x80, {"raw_syscalls:sys_enter", "raw_syscalls:sys_exit"}, NULL},
 	{"disk-io", 0x100, {"block:block_rq_complete"}, NULL},
 	{"disk-file-io", 0x200, {NULL}, "requests do not say which file they are of"},
-	{"disk-io-init", 0x400, {"block:block_rq_issue"}, NULL},
+	{"disk-io-init", 0x400, {"block:block_rq_insert", "block:block_rq_issue"}, NULL},
 	{"dispatcher", 0x800, {"sched:sched_wakeup", "sched:sched_wakeup_new"}, NULL},
 	{"page-fault", 0x1000, {"exceptions:page_fault_user", "exceptions:page_fault_kernel"}, NULL},
 	{"hard-fault", 0x2000, {"filemap:mm_filemap_add_to_page_cache"}, NULL},
@@ -41,7 +44,8 @@ static const struct flag {
 	{"vamap", 0x8000, {"syscalls:sys_enter_mmap", "syscalls:sys_enter_munmap"}, NULL},
 	{"net-tcpip",
 	 0x10000,
-	 {"sock:inet_sock_set_state", "net:net_dev_queue", "net:netif_receive_skb", "tcp:tcp_retransmit_skb"},
+	 {"sock:inet_sock_set_state", "net:net_dev_queue", "net:netif_receive_skb", "tcp:tcp_retransmit_skb",
+	  "?sock:sock_send_length", "?sock:sock_recv_length"},
 	 NULL},
 	{"registry", 0x20000, {NULL}, "Linux has no registry"},
 	{"debug-print", 0x40000, {"printk:console"}, NULL},
@@ -52,12 +56,16 @@ static const struct flag {
 	{"profile", 0x1000000, {"cpu-clock"}, NULL},
 	{"file-io",
 	 0x2000000,
-	 {"syscalls:sys_exit_openat", "syscalls:sys_exit_read", "syscalls:sys_exit_write", "syscalls:sys_exit_close"},
+	 {"syscalls:sys_exit_openat", "syscalls:sys_exit_read", "syscalls:sys_exit_write", "syscalls:sys_exit_close",
+	  "syscalls:sys_exit_pread64", "syscalls:sys_exit_pwrite64", "syscalls:sys_exit_readv",
+	  "syscalls:sys_exit_writev", "syscalls:sys_exit_fsync", "syscalls:sys_exit_fdatasync"},
 	 NULL},
 	{"file-io-init",
 	 0x4000000,
 	 {"syscalls:sys_enter_openat", "syscalls:sys_enter_read", "syscalls:sys_enter_write",
-	  "syscalls:sys_enter_close"},
+	  "syscalls:sys_enter_close", "syscalls:sys_enter_pread64", "syscalls:sys_enter_pwrite64",
+	  "syscalls:sys_enter_readv", "syscalls:sys_enter_writev", "syscalls:sys_enter_fsync",
+	  "syscalls:sys_enter_fdatasync"},
 	 NULL},
 };
 
@@ -69,6 +77,26 @@ static bool has_flag(const struct common_string_list *list, const char *text)
 		if (!strcmp(list->list[i], text))
 			return true;
 	return false;
+}
+
+static const char *plain_name(const char *tracepoint)
+{
+	return tracepoint + (*tracepoint == OPTIONAL);
+}
+
+/* Whether the tracepoint is recorded: the kernel has it, or its absence is an error. */
+static bool is_recorded(const char *tracepoint)
+{
+	uint8_t *text;
+	size_t size;
+	int status = 0;
+
+	if (*tracepoint == OPTIONAL) {
+		status = record_tracefs_format(plain_name(tracepoint), &text, &size);
+		if (status == 0)
+			free(text);
+	}
+	return status != PTL_NOT_FOUND;
 }
 
 static int add_flag(const struct flag *flag, uint32_t *values)
@@ -126,8 +154,9 @@ int record_flags_tracepoints(uint32_t values, struct common_string_list *tracepo
 
 	for (size_t i = 0; i < COUNT; i++)
 		for (size_t n = 0; status == 0 && n < TRACEPOINTS_MAX && flags[i].tracepoints[n]; n++)
-			if ((values & flags[i].value) && !has_flag(tracepoints, flags[i].tracepoints[n]))
-				status = common_string_list_add(tracepoints, flags[i].tracepoints[n]);
+			if ((values & flags[i].value) && !has_flag(tracepoints, plain_name(flags[i].tracepoints[n])) &&
+			    is_recorded(flags[i].tracepoints[n]))
+				status = common_string_list_add(tracepoints, plain_name(flags[i].tracepoints[n]));
 	return status;
 }
 
@@ -135,7 +164,7 @@ bool record_flags_have(uint32_t values, const char *tracepoint)
 {
 	for (size_t i = 0; i < COUNT; i++)
 		for (size_t n = 0; (values & flags[i].value) && n < TRACEPOINTS_MAX && flags[i].tracepoints[n]; n++)
-			if (!strcmp(flags[i].tracepoints[n], tracepoint))
+			if (!strcmp(plain_name(flags[i].tracepoints[n]), tracepoint))
 				return true;
 	return false;
 }
@@ -161,6 +190,8 @@ static bool works(const struct flag *flag)
 	bool known = true;
 
 	for (size_t i = 0; known && i < TRACEPOINTS_MAX && flag->tracepoints[i]; i++) {
+		if (*flag->tracepoints[i] == OPTIONAL)
+			continue;
 		known = kernel_event_parse(flag->tracepoints[i], &none, &tracing, &event) == 0;
 		if (known)
 			kernel_event_free(&event, 0);
@@ -182,7 +213,7 @@ void record_flags_list(FILE *file)
 		fprintf(file, "%-17s 0x%08x %-6s", flag->name, flag->value,
 			permitted && !flag->reason ? "works" : "no");
 		for (size_t n = 0; n < TRACEPOINTS_MAX && flag->tracepoints[n]; n++)
-			fprintf(file, " %s", flag->tracepoints[n]);
+			fprintf(file, " %s", plain_name(flag->tracepoints[n]));
 		if (flag->reason || flag->always)
 			fprintf(file, " %s", flag->reason ? flag->reason : flag->always);
 		fputc('\n', file);

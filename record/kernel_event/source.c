@@ -13,6 +13,7 @@
 #include "record/capture/machine.h"
 #include "record/kernel_event/flags.h"
 #include "record/kernel_event/kernel_events_state.h"
+#include "record/kernel_event/switch.h"
 #include "record/observe/observer.h"
 #include "record/perf/sideband.h"
 #include "record/session/answer.h"
@@ -258,6 +259,10 @@ static int take_ring_record(struct kernel_events *state, struct kernel_event_rin
 		memcpy(&number, (const uint8_t *)record + sizeof(*record) + 8, sizeof(number));
 		ring->losses.recorded += number;
 		return 0;
+	}
+	if (record->type == PERF_RECORD_SWITCH) {
+		status = put_records(state, ring);
+		return status < 0 ? status : kernel_event_switch_take(state, ring, record);
 	}
 	if (record->type != PERF_RECORD_SAMPLE)
 		return 0;

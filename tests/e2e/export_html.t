@@ -178,8 +178,8 @@ def switches():
         for i in range(0, len(numbers), 3):
             time += numbers[i]
             found.setdefault(one["cpu"], []).append((page.data["timeline"]["running"][numbers[i + 2]], time, time + numbers[i + 1]))
-    expected = {0: [("p7 7/7", 1000, 3000), ("p8 8/8", 3000, 4500)], 1: [("p8 8/8", 2000, 3500), ("p7 7/7", 3500, 6000)]}
-    check("CPUs have what ran on them", found == expected and len(SWITCHES) == 6, found)
+    expected = {0: [("p7 7/7", 1000, 3000), ("p8 8/8", 3000, 4500)], 1: [("p8 8/8", 1400, 2900), ("p7 7/7", 3100, 6000)]}
+    check("CPUs have what ran on them", found == expected and len(SWITCHES) == 7, found)
     output(DUMP, "timeline", "-o", "switched.pftrace", "switched.ptl")
     tracks = perfetto_file.read(read("switched.pftrace")).values()
     check("as they have in the timeline", {int(track.name[4:]): [tuple(what[:3]) for what in track.slices] for track in tracks

@@ -36,7 +36,7 @@ def record(name, *command, options=()):
 
 SWITCH_EVENT = "3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c opcode=36 version=131"  # the kernel's class of threads
 # Switches of CPUs, in nanoseconds since the start: (time, CPU, process and thread, 0 for idle).
-SWITCHES = ((1000, 0, 7), (2000, 1, 8), (3000, 0, 8), (3500, 1, 7), (4500, 0, 0), (6000, 1, 0))
+SWITCHES = ((1000, 0, 7), (1400, 1, 8), (2900, 1, 0), (3000, 0, 8), (3100, 1, 7), (4500, 0, 0), (6000, 1, 0))
 
 
 def switched(name):

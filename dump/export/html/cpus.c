@@ -55,21 +55,21 @@ static int add_slice(void *context, uint64_t from, uint64_t to, const char *name
 	return status;
 }
 
-static int put_cpu(struct cpus *cpus, struct dump_run *run, const struct dump_html_trace *trace, uint32_t cpu)
+static int put_cpu(struct cpus *cpus, struct dump_run *run, const struct dump_cpu_slices *slices, size_t i)
 {
 	struct common_json *json = &run->json_out;
 	int status;
 
 	cpus->packed.size = cpus->text.size = 0;
 	cpus->last = cpus->count = 0;
-	status = dump_cpu_slices(&trace->path_run.calls, cpu, add_slice, cpus);
+	status = dump_cpu_slices_visit(slices, i, add_slice, cpus);
 	dump_html_base64(&cpus->text, cpus->packed.data, cpus->packed.size);
 	if (status < 0 || !cpus->count)
 		return status;
 	if (cpus->packed.failed || cpus->text.failed || cpus->names.failed)
 		return common_fail_memory("context switches", cpus->packed.size);
 	common_json_object(json, NULL);
-	common_json_u64(json, "cpu", cpu);
+	common_json_u64(json, "cpu", dump_cpu_slices_cpu(slices, i));
 	common_json_u64(json, "count", cpus->count);
 	common_json_string_n(json, "data", (const char *)cpus->text.data, cpus->text.size);
 	common_json_object_end(json);
@@ -81,12 +81,12 @@ int dump_html_cpus(struct dump_html *html, struct dump_run *run, const struct du
 	const struct ptl_machine *machine = ptl_trace_machine(run->trace);
 	struct cpus cpus = {.html = html, .start_time = machine->start_time};
 	struct common_json *json = &run->json_out;
-	int status = 0;
+	struct dump_cpu_slices slices;
+	int status = dump_cpu_slices_read(&slices, &trace->path_run.calls);
 
 	common_json_array(json, "cpus");
-	for (uint32_t cpu = 0; status == 0 && cpu < machine->cpus; cpu++)
-		if (dump_cpu_has_slices(&trace->path_run.calls, cpu))
-			status = put_cpu(&cpus, run, trace, cpu);
+	for (size_t i = 0; status == 0 && i < slices.count; i++)
+		status = put_cpu(&cpus, run, &slices, i);
 	common_json_array_end(json);
 	common_json_array(json, "running");
 	for (size_t at = 0; status == 0 && at < cpus.names.size; at += strlen((const char *)cpus.names.data + at) + 1)
@@ -98,5 +98,6 @@ int dump_html_cpus(struct dump_html *html, struct dump_run *run, const struct du
 	common_bytes_free(&cpus.text);
 	common_bytes_free(&cpus.names);
 	common_byte_map_free(&cpus.by_name);
+	dump_cpu_slices_free(&slices);
 	return status;
 }

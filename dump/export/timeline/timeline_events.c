@@ -110,9 +110,10 @@ static int write_slice(void *context, uint64_t from, uint64_t to, const char *wo
 	return dump_timeline_flush(output, false);
 }
 
-static int write_cpu(struct dump_timeline *timeline, uint32_t cpu)
+static int write_cpu(struct dump_timeline *timeline, const struct dump_cpu_slices *slices, size_t i)
 {
 	struct dump_timeline_output *output = &timeline->output;
+	const uint32_t cpu = dump_cpu_slices_cpu(slices, i);
 	struct cpu_row row = {.timeline = timeline};
 	char name[32];
 	int status = dump_timeline_track(output, 0, cpu, &row.track);
@@ -122,17 +123,17 @@ static int write_cpu(struct dump_timeline *timeline, uint32_t cpu)
 	snprintf(name, sizeof(name), "CPU %" PRIu32, cpu);
 	output->format->row(output, row.track, DUMP_TIMELINE_NONE, name);
 	output->format->sequence(output, row.track, 0);
-	return dump_cpu_slices(timeline->calls, cpu, write_slice, &row);
+	return dump_cpu_slices_visit(slices, i, write_slice, &row);
 }
 
 int dump_timeline_switches(struct dump_timeline *timeline)
 {
-	const uint32_t count = ptl_trace_machine(timeline->calls->input.trace)->cpus;
-	int status = 0;
+	struct dump_cpu_slices slices;
+	int status = dump_cpu_slices_read(&slices, timeline->calls);
 
-	for (uint32_t cpu = 0; status == 0 && cpu < count; cpu++)
-		if (dump_cpu_has_slices(timeline->calls, cpu))
-			status = write_cpu(timeline, cpu);
+	for (size_t i = 0; status == 0 && i < slices.count; i++)
+		status = write_cpu(timeline, &slices, i);
+	dump_cpu_slices_free(&slices);
 	return status;
 }
 
