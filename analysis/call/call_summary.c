@@ -39,11 +39,8 @@ int analysis_summary_begin(struct analysis_summary *summary)
 	summary->time = 0;
 	summary->first_time = summary->time_count;
 	summary->is_full = false;
-	summary->added_more = true;
 	status = analysis_summary_tree_begin(summary->tree);
-	/* States need paths, and save more time than sums by function. */
-	summary->by_function = summary->totals && !summary->tree->has_states;
-	summary->tree->has_states = false;
+	summary->by_function = summary->totals != NULL;
 	return status == 0 && summary->by_function ? analysis_totals_begin(summary) : status;
 }
 
@@ -115,7 +112,6 @@ int analysis_summary_close(struct analysis_summary *summary, size_t transfers)
 	if (!summary->is_open)
 		return 0;
 	summary->is_open = false;
-	analysis_summary_tree_close(summary->tree);
 	if (is_empty(summary))
 		return 0;
 	piece.time_count = summary->time_count - summary->first_time;

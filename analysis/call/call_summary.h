@@ -72,9 +72,6 @@ struct analysis_piece {
 	struct analysis_piece_time elapsed;
 };
 
-/* Maximum number of sums in one effect. */
-#define ANALYSIS_SUMMARY_ADDED 32
-
 struct analysis_transfer_runs;
 struct analysis_totals;
 
@@ -113,11 +110,6 @@ struct analysis_summary {
 	uint64_t time;         /* latest time; 0: unknown so far */
 	size_t first_time;     /* index in times */
 	struct analysis_piece_time elapsed;
-	/* Sums added since the last change to a numbered state: */
-	struct analysis_summary_sum added[ANALYSIS_SUMMARY_ADDED];
-	uint32_t added_count;
-	bool added_more;          /* too many additions for `added`, or too large ones */
-	uint64_t added_transfers; /* tree->transfers at the last change to a numbered state */
 };
 
 void analysis_summary_free(struct analysis_summary *summary);
@@ -127,10 +119,6 @@ void analysis_summary_clear(struct analysis_summary *summary);
 int analysis_summary_take(struct analysis_summary *summary, const struct analysis_transfer *transfer);
 /* Takes a step: see flow_sink. */
 int analysis_summary_step(struct analysis_summary *summary, const struct flow_step *step, uint32_t *home_number);
-/* Functions for struct flow_step_states. All steps must have been taken, and none of their transfers may be left. */
-uint32_t analysis_summary_state(struct analysis_summary *summary, const struct flow_step *passed, uint32_t *effect);
-uint32_t analysis_summary_go(struct analysis_summary *summary, uint32_t state);
-int analysis_summary_tick_at(struct analysis_summary *summary, uint32_t state, uint64_t time);
 /* Ends the open piece. transfers: number of transfers before its end. Returns 0 or PTL_NO_MEMORY. */
 int analysis_summary_close(struct analysis_summary *summary, size_t transfers);
 /*

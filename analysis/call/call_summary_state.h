@@ -28,9 +28,6 @@ static inline bool analysis_summary_is_stub(const struct analysis_summary_call *
 
 /* Begins a piece. Returns 0 or PTL_NO_MEMORY. */
 int analysis_summary_begin(struct analysis_summary *summary);
-/* Records an addition to the sums, for the effect of a state change. */
-void analysis_summary_note(struct analysis_summary *summary, uint32_t call, uint64_t instructions, int calls);
-
 /* Adds to the sums of a call. */
 static inline void analysis_summary_add(struct analysis_summary *summary, uint32_t call, uint64_t instructions,
 					int calls)
@@ -39,8 +36,6 @@ static inline void analysis_summary_add(struct analysis_summary *summary, uint32
 
 	sums->instructions += instructions;
 	sums->calls += calls;
-	if (!summary->added_more)
-		analysis_summary_note(summary, call, instructions, calls);
 }
 
 /* Sets the time, which belongs to the call. Returns 0 or PTL_NO_MEMORY. */

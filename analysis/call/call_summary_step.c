@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes steps into pieces, and numbers the states between steps. */
+/* Takes steps into pieces. */
 #include "analysis/call/call_summary.h"
 #include "analysis/call/call_summary_state.h"
 #include "analysis/call/transfer_state.h"
 #include "common/error.h"
-
-/* ---- steps --------------------------------------------------------------------------------------- */
 
 /*
  * Takes a jump to a run at another place. Returns 1; or 0, without changes, if pieces cannot take the jump or its place
@@ -231,106 +229,4 @@ int analysis_summary_step(struct analysis_summary *summary, const struct flow_st
 	if (__builtin_expect(status <= 0, 0))
 		return status < 0 ? status : summary->otherwise(summary->owner, NULL, home_number);
 	return 0;
-}
-
-/* ---- states -------------------------------------------------------------------------------------- */
-
-void analysis_summary_note(struct analysis_summary *summary, uint32_t call, uint64_t instructions, int calls)
-{
-	struct analysis_summary_sum *sum = summary->added;
-	uint32_t i = summary->added_count;
-
-	while (i > 0 && sum[i - 1].call != call)
-		i--;
-	if (!i && summary->added_count < ANALYSIS_SUMMARY_ADDED) {
-		i = ++summary->added_count;
-		sum[i - 1] = (struct analysis_summary_sum){.call = call & 0xffffff};
-	}
-	calls += i ? sum[i - 1].calls : 0;
-	instructions += i ? sum[i - 1].instructions : 0;
-	summary->added_more = !i || instructions > UINT32_MAX || calls != (int8_t)calls;
-	if (summary->added_more)
-		return;
-	sum[i - 1].calls = (int8_t)calls;
-	sum[i - 1].instructions = (uint32_t)instructions;
-}
-
-/* Maximum instructions of a stub that distinguish states. */
-#define STUB 64
-
-/* Adds the tracker's pending instructions to the current call. Returns 0 if the current call is not known yet. */
-static int settle_pending(struct analysis_summary *summary)
-{
-	struct analysis_tracker *tracker = summary->tracker;
-	const struct analysis_summary_call *top = analysis_summary_top(summary);
-
-	if (top && top->flags & ANALYSIS_CALL_MIDWAY &&
-	    summary->instructions - summary->clock + tracker->instructions <= ANALYSIS_SUMMARY_YOUNG)
-		return 0;
-	if (analysis_summary_is_stub(top))
-		return tracker->instructions <= STUB;
-	if (analysis_summary_grow_old(summary) < 0)
-		return 0;
-	analysis_summary_add(summary, summary->call, tracker->instructions, 0);
-	summary->instructions += tracker->instructions;
-	tracker->instructions = 0;
-	return 1;
-}
-
-uint32_t analysis_summary_state(struct analysis_summary *summary, const struct flow_step *passed, uint32_t *effect)
-{
-	struct analysis_tracker *tracker = summary->tracker;
-	struct analysis_summary_state like = {0};
-
-	summary->tree->has_states = true;
-	tracker->instructions += passed->instructions;
-	analysis_tracker_leave_passed(tracker, passed);
-	if (!tracker->home_number || !tracker->leaving.valid ||
-	    (!summary->is_open && analysis_summary_begin(summary) < 0) || summary->is_full || summary->by_function ||
-	    !settle_pending(summary)) {
-		/* States need paths; the next piece will have paths. */
-		summary->is_full |= summary->by_function;
-		return 0;
-	}
-	if (effect && !summary->added_more)
-		*effect = analysis_summary_tree_effect(summary->tree, summary->added, summary->added_count,
-						       summary->tree->transfers - summary->added_transfers);
-	like.call = summary->call;
-	like.home_number = tracker->home_number;
-	like.instructions = (uint32_t)tracker->instructions;
-	like.branch = tracker->leaving.branch;
-	/* For other branches, the target does not depend on this address. */
-	if (like.branch >= FLOW_BRANCH_CALL)
-		like.behind = tracker->leaving.behind;
-	return analysis_summary_tree_state(summary->tree, &like);
-}
-
-uint32_t analysis_summary_go(struct analysis_summary *summary, uint32_t state)
-{
-	struct analysis_tracker *tracker = summary->tracker;
-	const struct analysis_summary_state *to = &summary->tree->states[state];
-
-	summary->call = to->call;
-	summary->added_count = 0;
-	summary->added_more = false;
-	summary->added_transfers = summary->tree->transfers;
-	tracker->home_number = to->home_number;
-	tracker->instructions = to->instructions;
-	tracker->leaving = (struct analysis_leaving){to->behind, (uint8_t)to->branch, true};
-	return to->branch < FLOW_BRANCH_CALL ? to->home_number : 0;
-}
-
-int analysis_summary_tick_at(struct analysis_summary *summary, uint32_t state, uint64_t time)
-{
-	const uint32_t call = summary->tree->states[state].call;
-
-	if (!time)
-		return 0;
-	if (time > summary->time && (summary->tree->calls[call].flags & ANALYSIS_CALL_STUB ||
-				     summary->time_count - summary->first_time >= ANALYSIS_PIECE_TIMES))
-		return 1;
-	summary->tracker->time = time;
-	if (time <= summary->time)
-		return 0;
-	return analysis_summary_add_time(summary, call, time);
 }

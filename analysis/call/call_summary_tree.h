@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The calls of a worker's open piece as a tree. Each path of calls has a number that stays valid from piece to piece,
- * as does each state of the flow between steps. Only for code that finds transfers.
+ * The calls of a worker's open piece as a tree. Each path of calls has a number that stays valid from piece to piece.
+ * Only for code that finds transfers.
  */
 #ifndef ANALYSIS_CALL_CALL_SUMMARY_TREE_H
 #define ANALYSIS_CALL_CALL_SUMMARY_TREE_H
@@ -10,17 +10,11 @@
 
 #include "common/number_table.h"
 #include "common/vector.h"
-#include "flow/engine/step.h"
 
-/*
- * A piece ends if it needs more calls. This number of calls fits the second-level cache beside other data. Further
- * states and effects get no numbers.
- */
+/* A piece ends if it needs more calls. This number of calls fits the second-level cache beside other data. */
 #define ANALYSIS_SUMMARY_CALLS_MAX (1u << 12)
 /* Room for the calls that one more transfer may add. */
 #define ANALYSIS_SUMMARY_CALLS_ROOM (ANALYSIS_SUMMARY_CALLS_MAX + 8)
-#define ANALYSIS_SUMMARY_STATES_MAX (1u << 18)
-#define ANALYSIS_SUMMARY_EFFECTS_MAX (1u << 18)
 
 #define ANALYSIS_SUMMARY_RECENT_SHIFT 12  /* log2 */
 #define ANALYSIS_SUMMARY_ENTERED_SHIFT 13 /* log2; half of the entries stay free */
@@ -41,32 +35,10 @@ struct analysis_summary_call {
 	uint32_t turn;
 
 	uint32_t renamed; /* final function of calls that began in a stub, from 1; 0: unchanged */
-	uint32_t number;  /* number of the call's node, in a closed piece */
+	uint32_t number;  /* number of the call's node, in the piece with the number `turn` */
 };
 
-struct analysis_summary_state {
-	uint64_t behind; /* address after the branch that leads on, for a call or return */
-	uint32_t call;
-	uint32_t home_number;  /* number of the tracker's home */
-	uint32_t instructions; /* tracker's instructions */
-	uint32_t branch;       /* enum flow_branch */
-};
-
-/* Values to add to the sums of a call. */
-struct analysis_summary_sum {
-	uint32_t instructions;
-	uint32_t call : 24;
-	int32_t calls : 8;
-};
-
-/* All additions between two states. */
-struct analysis_summary_effect {
-	uint32_t first; /* index of the first sum; each call occurs once, in order of first use */
-	uint16_t count;
-	uint16_t transfers;
-};
-
-/* Zero-initialised: empty. Call 0 stands for the begin of a piece; state 0 and effect 0 do not exist. */
+/* Zero-initialised: empty. Call 0 stands for the begin of a piece. */
 struct analysis_summary_tree {
 	struct analysis_summary_call *paths; /* allocated for the maximum */
 	uint32_t call_count;
@@ -76,43 +48,20 @@ struct analysis_summary_tree {
 	/* Cache by caller and site: key and, in the low bits, the entered call. See analysis_summary_tree_entered. */
 	uint64_t entered[1 << ANALYSIS_SUMMARY_ENTERED_SHIFT];
 	uint32_t entered_of; /* base of the runs to which the cached sites belong */
-	struct analysis_summary_state *states;
-	uint32_t state_count, state_capacity; /* includes number 0 */
-	struct common_number_table state_numbers;
-	struct analysis_summary_effect *effects;                     /* allocated for the maximum */
-	uint32_t effect_count;                                       /* includes number 0 */
-	uint32_t recent_effects[1 << ANALYSIS_SUMMARY_RECENT_SHIFT]; /* cache of effects by hash; 0: empty */
-	struct analysis_summary_sum *sums;                           /* sums of all effects */
-	uint32_t sum_count, sum_capacity;
-	uint32_t generation; /* changes when numbers become invalid */
-
-	bool has_states; /* a state was requested since the last piece began */
 
 	/* The open piece: */
 	uint32_t turn;
 	uint64_t transfers;
-	struct flow_step_effects used; /* effects and calls in order of first use */
-	uint32_t *nodes;               /* in a closed piece: calls in the order of their nodes */
+	uint32_t *nodes; /* calls in the order of their first use; allocated for the maximum */
 	uint32_t node_count;
 };
 
 void analysis_summary_tree_free(struct analysis_summary_tree *tree);
-/*
- * Begins a piece with empty sums. If a table is half full, forgets all calls, states and effects. Returns 0 or
- * PTL_NO_MEMORY.
- */
+/* Begins a piece with empty sums. If the table is half full, forgets all calls. Returns 0 or PTL_NO_MEMORY. */
 int analysis_summary_tree_begin(struct analysis_summary_tree *tree);
-/* Closes the piece: adds the counted effects to its sums, and numbers its nodes. */
-void analysis_summary_tree_close(struct analysis_summary_tree *tree);
 /* Finds or adds the call equal to `like`. Returns 0 or PTL_NO_MEMORY. */
 int analysis_summary_tree_call(struct analysis_summary_tree *tree, const struct analysis_summary_call *like,
 			       uint32_t *number);
-/* Returns the number of a state; 0 without room. */
-uint32_t analysis_summary_tree_state(struct analysis_summary_tree *tree, const struct analysis_summary_state *like);
-/* Returns the number of an effect; 0 without room. */
-uint32_t analysis_summary_tree_effect(struct analysis_summary_tree *tree, const struct analysis_summary_sum *sums,
-				      uint32_t count, uint64_t transfers);
-
 /* Returns the cache key for a site and a calling call. */
 static inline uint64_t analysis_summary_tree_key(uint32_t from, uint32_t site)
 {
@@ -152,7 +101,8 @@ static inline struct analysis_summary_call *analysis_summary_tree_meet(struct an
 		call->turn = tree->turn;
 		call->instructions = 0;
 		call->calls = 0;
-		tree->used.order[tree->used.count++] = number;
+		call->number = tree->node_count;
+		tree->nodes[tree->node_count++] = number;
 	}
 	return call;
 }

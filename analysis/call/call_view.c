@@ -59,8 +59,7 @@ struct view {
 	/* Protected by lock: unused parts, so that the system need not clear new memory. */
 	struct part *spare[SPARES];
 	size_t spare_count;
-	bool summarises;                 /* the observer takes pieces */
-	struct flow_step_states *states; /* by worker; owned */
+	bool summarises; /* the observer takes pieces */
 };
 
 /* ---- caches -------------------------------------------------------------------------------------- */
@@ -80,7 +79,6 @@ static void free_caches(struct view *view)
 	for (unsigned i = 0; view->caches && i < view->workers; i++)
 		analysis_place_cache_free(view->caches[i]);
 	free(view->caches);
-	free(view->states);
 	analysis_place_cache_free(view->joins);
 }
 
@@ -117,7 +115,6 @@ static void return_part(struct view *view, struct part *part)
 	bool kept = false;
 
 	part->transfers.count = 0;
-	analysis_transfers_unfix(&part->transfers);
 	analysis_summary_clear(&part->summary);
 	part->tracker = (struct analysis_tracker){0};
 	part->opened = false;
@@ -270,7 +267,6 @@ static int take_part(struct view *view, const struct flow_segment *segment, stru
 	if (kept)
 		memmove(transfers->list, transfers->list + taken.count, kept * sizeof(*transfers->list));
 	transfers->count = kept;
-	analysis_transfers_unfix(transfers);
 	analysis_summary_drop(&part->summary, taken.count, taken.piece_count);
 	return status;
 }
@@ -344,76 +340,14 @@ static int summarise_step(void *partial, const struct flow_step *step, uint32_t 
 	return analysis_summary_step(&part->summary, step, home_number);
 }
 
-/* Numbers states of pieces. */
-static uint32_t state_of(void *partial, const struct flow_step *passed, uint32_t *effect)
-{
-	struct part *part = partial;
-
-	return analysis_summary_state(&part->summary, passed, effect);
-}
-
-static uint32_t go_to_state(void *partial, uint32_t state)
-{
-	struct part *part = partial;
-
-	return analysis_summary_go(&part->summary, state);
-}
-
-static int tick(void *partial, uint32_t state, uint64_t time)
-{
-	struct part *part = partial;
-
-	return analysis_summary_tick_at(&part->summary, state, time);
-}
-
-/* Numbers states for lists of transfers. */
-static uint32_t script_state_of(void *partial, const struct flow_step *passed, uint32_t *effect)
-{
-	struct part *part = partial;
-
-	return analysis_scripts_state(&part->cache->scripts, &part->transfers, &part->tracker, passed, effect);
-}
-
-static uint32_t go_to_script_state(void *partial, uint32_t state)
-{
-	struct part *part = partial;
-
-	return analysis_scripts_go(&part->cache->scripts, &part->transfers, &part->tracker, state);
-}
-
-static int again(void *partial, uint32_t number, uint64_t time)
-{
-	struct part *part = partial;
-	const int status = analysis_scripts_again(&part->cache->scripts, &part->transfers, &part->tracker, number,
-						  time);
-
-	return status || !is_much(part) ? status : take_found(part->view, part, part->segment);
-}
-
-static struct flow_step_states states_of(const struct view *view, struct analysis_place_cache *cache)
-{
-	return view->summarises ? (struct flow_step_states){.effects = &cache->tree.used,
-							    .generation = &cache->tree.generation,
-							    .state = state_of,
-							    .go = go_to_state,
-							    .tick = tick}
-				: (struct flow_step_states){.generation = &cache->scripts.generation,
-							    .state = script_state_of,
-							    .go = go_to_script_state,
-							    .again = again};
-}
-
 static int begin_on(void *context, unsigned worker, const struct flow_segment *segment, void **partial)
 {
 	struct view *view = context;
 	struct analysis_place_cache **cache = &view->caches[worker];
 	struct part *part;
 
-	if (!*cache) {
+	if (!*cache)
 		*cache = make_cache(view);
-		if (*cache)
-			view->states[worker] = states_of(view, *cache);
-	}
 	part = *cache ? make_part(view) : NULL;
 	*partial = part;
 	if (part) {
@@ -427,7 +361,6 @@ static int begin_on(void *context, unsigned worker, const struct flow_segment *s
 		part->summary.found = &part->found;
 		part->summary.otherwise = take_otherwise;
 		part->summary.owner = part;
-		analysis_scripts_begin(&part->cache->scripts, segment->process);
 	}
 	return part ? 0 : PTL_NO_MEMORY;
 }
@@ -558,12 +491,9 @@ int analysis_calls_run(struct ptl_trace *trace, const struct flow_timeline *time
 	atomic_init(&view.turn, options->shard && options->shard->count ? SIZE_MAX : 0);
 	pthread_mutex_init(&view.lock, NULL);
 	view.caches = calloc(view.workers, sizeof(*view.caches));
-	view.states = calloc(view.workers, sizeof(*view.states));
-	methods.states = view.states;
 	view.joins = make_cache(&view);
-	status = view.caches && view.states && view.joins
-			 ? flow_view_run(trace, timeline, &in_order, &methods)
-			 : common_fail_memory("calls", view.workers * sizeof(*view.caches));
+	status = view.caches && view.joins ? flow_view_run(trace, timeline, &in_order, &methods)
+					   : common_fail_memory("calls", view.workers * sizeof(*view.caches));
 	if (status == 0)
 		status = end_thread(&view);
 	if (view.has_thread)

@@ -33,7 +33,6 @@ void analysis_place_cache_free(struct analysis_place_cache *cache)
 	analysis_transfer_runs_free(&cache->runs);
 	analysis_summary_tree_free(&cache->tree);
 	analysis_totals_free(&cache->totals);
-	analysis_scripts_free(&cache->scripts);
 	free(cache->slots);
 	free(cache);
 }

@@ -8,7 +8,6 @@
 
 #include "analysis/call/call_totals.h"
 #include "analysis/call/transfer_run.h"
-#include "analysis/call/transfer_script.h"
 
 struct analysis_cached_place {
 	struct analysis_code_place place;
@@ -26,7 +25,6 @@ struct analysis_place_cache {
 	struct analysis_transfer_runs runs;
 	struct analysis_summary_tree tree;
 	struct analysis_totals totals;
-	struct analysis_scripts scripts;
 };
 
 /*
@@ -41,9 +39,6 @@ static inline void analysis_tracker_settle(struct analysis_tracker *tracker, con
 		tracker->place = *analysis_transfer_run_place(&cache->runs, tracker->home_number);
 	tracker->home_number = 0;
 }
-
-/* Sets tracker->leaving after passed runs, which ended with neither a call nor a return. */
-void analysis_tracker_leave_passed(struct analysis_tracker *tracker, const struct flow_step *step);
 
 /* Moves the tracker to the end of a run, after its last transfer. */
 static inline void analysis_tracker_end_run(struct analysis_tracker *tracker, const struct analysis_transfer_run *known)

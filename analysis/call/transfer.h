@@ -49,12 +49,6 @@ struct analysis_transfer {
 struct analysis_transfers {
 	struct analysis_transfer *list; /* owned */
 	size_t count, capacity;
-	size_t fixed; /* number of transfers that may not change */
-	/*
-	 * transfers after the fixed ones were added since the tracker was in a numbered state, with noted_instructions
-	 */
-	bool noted;
-	uint64_t noted_instructions;
 };
 
 void analysis_transfers_free(struct analysis_transfers *transfers);

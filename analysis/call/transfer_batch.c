@@ -161,7 +161,8 @@ int analysis_transfers_add(struct analysis_transfers *transfers, struct analysis
 
 /* ---- steps: known runs --------------------------------------------------------------------------- */
 
-void analysis_tracker_leave_passed(struct analysis_tracker *tracker, const struct flow_step *step)
+/* Sets tracker->leaving after passed runs, which ended with neither a call nor a return. */
+static void leave_passed(struct analysis_tracker *tracker, const struct flow_step *step)
 {
 	if (step->passed)
 		tracker->leaving = leaving_of(step->passed->blocks[step->passed->count - 1]);
@@ -226,8 +227,9 @@ static void learn_run(struct analysis_walk *walk, const struct flow_step *step)
 	walk->status = analysis_transfer_runs_add(runs, &known, draft.reached, &step->marks->tag);
 }
 
-int analysis_transfers_put_known(struct analysis_transfers *transfers, struct analysis_tracker *tracker,
-				 const struct analysis_transfer *list, size_t count)
+/* Adds transfers of a run, all at the tracker's time. tracker->instructions becomes 0. Returns 0 or PTL_NO_MEMORY. */
+static int put_list(struct analysis_transfers *transfers, struct analysis_tracker *tracker,
+		    const struct analysis_transfer *list, size_t count)
 {
 	const int status = COMMON_VECTOR_RESERVE(transfers->list, transfers->capacity, transfers->count + count,
 						 "calls");
@@ -264,8 +266,8 @@ static void take_known_run(struct analysis_walk *walk, const struct analysis_tra
 	if (known->list)
 		reach(walk, 0);
 	if (known->count)
-		walk->status = analysis_transfers_put_known(walk->transfers, tracker,
-							    analysis_transfer_run_list(runs, known), known->count);
+		walk->status = put_list(walk->transfers, tracker, analysis_transfer_run_list(runs, known),
+					known->count);
 	analysis_tracker_end_run(tracker, known);
 }
 
@@ -402,8 +404,7 @@ static inline int take_quickly(struct analysis_transfers *transfers, struct anal
 	if (known->list && step->time)
 		tracker->time = step->time;
 	if (known->count)
-		status = analysis_transfers_put_known(transfers, tracker, analysis_transfer_run_list(runs, known),
-						      known->count);
+		status = put_list(transfers, tracker, analysis_transfer_run_list(runs, known), known->count);
 	analysis_tracker_end_run(tracker, known);
 	*home_number = known->branch < FLOW_BRANCH_CALL ? known->to : 0;
 	return status < 0 ? status : 1;
@@ -424,7 +425,7 @@ static __attribute__((noinline)) int take_slowly(struct analysis_transfers *tran
 
 	analysis_tracker_settle(tracker, cache);
 	tracker->instructions += step->instructions;
-	analysis_tracker_leave_passed(tracker, step);
+	leave_passed(tracker, step);
 	*home_number = 0;
 	if (!step->run) {
 		reach(&walk, 0);

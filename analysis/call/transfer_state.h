@@ -51,24 +51,11 @@ static inline unsigned analysis_walk_jump_flags(const struct analysis_code_place
 	       (from->image != to->image ? ANALYSIS_TRANSFER_FOREIGN : 0);
 }
 
-/* Returns the last transfer, if it may change; else NULL. */
+/* Returns the last transfer; NULL without transfers. */
 static inline struct analysis_transfer *analysis_transfers_last(const struct analysis_transfers *transfers)
 {
-	return transfers->count > transfers->fixed ? &transfers->list[transfers->count - 1] : NULL;
+	return transfers->count ? &transfers->list[transfers->count - 1] : NULL;
 }
-
-static inline void analysis_transfers_unfix(struct analysis_transfers *transfers)
-{
-	transfers->fixed = 0;
-	transfers->noted = false;
-}
-
-/*
- * Adds transfers from the tracker's place on, all at the tracker's time. The tracker has executed no instructions after
- * the last transfer. Returns 0 or PTL_NO_MEMORY.
- */
-int analysis_transfers_put_known(struct analysis_transfers *transfers, struct analysis_tracker *tracker,
-				 const struct analysis_transfer *list, size_t count);
 
 /*
  * Whether a plain return to `to` at this time ends the last call: call and return then become one ANALYSIS_TRANSFER_LEAF.

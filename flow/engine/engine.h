@@ -70,7 +70,6 @@ struct flow_sink {
 	 */
 	int (*step)(void *context, const struct flow_step *step, uint32_t *home_number);
 	void *step_context;
-	const struct flow_step_states *states; /* states of the consumer of steps; NULL: the states have no numbers */
 };
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Follows packets from counter to counter, as count_path.c does, and gives the consumer each run of blocks except the
- * passed runs. If the consumer's states have numbers, the effects of packets are remembered and repeated.
+ * passed runs.
  */
 #include "flow/native/step_path.h"
 
@@ -17,22 +17,7 @@ struct path {
 	uint32_t passed;       /* last region passed since the last step; 0: no region was passed */
 	bool fresh;            /* a region was left since the time last changed */
 	uint64_t time;         /* if not fresh: time of the last region that was left; 0: no region was left */
-
-	/* For remembered steps: */
-	struct native_step_memory *memory; /* NULL: steps are not remembered */
-	const struct flow_step_states *consumer;
-	uint32_t state;    /* number of the state of flow and consumer; 0: the state has no number */
-	bool ahead;        /* the walk's region and calls, and the consumer, are still in an earlier state */
-	uint64_t ticked;   /* last time given to the consumer */
-	uint64_t missing;  /* the decoder's calls.missing at the last numbered state */
-	unsigned numbered; /* number of calls, from the oldest call on, whose contexts are in the rings below */
-	/*
-	 * place of the oldest call in its ring when the contexts were stored; the contexts are valid while the place is
-	 * unchanged
-	 */
-	unsigned oldest;
-	/* as rings: contexts of the calls, and the calls themselves */
-	uint32_t contexts[NATIVE_STACK], of_calls[NATIVE_STACK];
+	struct native_stretches *stretches;
 };
 
 /* ---- steps ----------------------------------------------------------------------------------------------- */
@@ -157,49 +142,108 @@ static inline uint32_t pop(struct path *path)
 	return path->walk.calls[--path->walk.top % NATIVE_STACK];
 }
 
+/* The flow of TNT bits so far. */
+struct way {
+	uint64_t bits; /* the next bit is the highest */
+	unsigned count;
+	uint32_t here;   /* counter of the current region */
+	uint32_t passed; /* counter of the last passed region; 0: no region was passed */
+	uint64_t sums;   /* sums of the passed regions */
+};
+
+/* Passes stretches that are known. */
+static inline void pass_stretches(const struct path *path, struct way *way, uint32_t home_number)
+{
+	unsigned bits = NATIVE_STRETCH_BITS;
+
+	while (bits == NATIVE_STRETCH_BITS && way->count >= NATIVE_STRETCH_BITS) {
+		const uint64_t key = native_stretch_key(way->here, home_number,
+							way->bits >> (64 - NATIVE_STRETCH_BITS));
+		const struct native_stretch *stretch = native_stretch_at(path->stretches->table, key);
+
+		if (stretch->key != key)
+			break;
+		bits = stretch->bits;
+		way->bits <<= bits;
+		way->count -= bits;
+		way->here = stretch->to;
+		way->passed = stretch->passed;
+		way->sums += stretch->instructions;
+	}
+}
+
+/* Remembers a stretch from `from` to `to`. */
+static inline void learn_stretch(const struct path *path, const struct way *from, const struct way *to,
+				 uint32_t home_number)
+{
+	const unsigned bits = from->count - to->count;
+	const uint64_t instructions = (to->sums - from->sums) & (NATIVE_COUNTER_BLOCK - 1);
+	uint64_t key;
+
+	if (bits < NATIVE_STRETCH_MIN || from->count < NATIVE_STRETCH_BITS || home_number >= NATIVE_STRETCH_HOMES ||
+	    instructions > UINT32_MAX || !path->stretches->table)
+		return;
+	key = native_stretch_key(from->here, home_number, from->bits >> (64 - NATIVE_STRETCH_BITS));
+	*native_stretch_at(path->stretches->table, key) = (struct native_stretch){key, to->here, to->passed,
+										  (uint32_t)instructions, bits};
+	path->stretches->used = true;
+}
+
 /* Follows bits whose targets the counters know. Returns the number of remaining bits. */
 static inline unsigned step_known_bits(struct path *path, uint64_t bits, unsigned count)
 {
 	struct native_counter *const table = path->walk.table;
-	uint32_t here = path->walk.here;
+	struct way way = {.bits = bits << (64 - count), .count = count, .here = path->walk.here};
 
-	/* The oldest bit becomes the highest bit of all. */
-	bits <<= 64 - count;
 	do {
-		uint32_t home_number = path->home_number ? path->home_number : NO_HOME, next, passed = 0;
-		struct native_counter *counter;
-		uint64_t sums = 0;
+		uint32_t home_number = path->home_number ? path->home_number : NO_HOME, next = 0;
+		struct native_counter *counter = NULL;
+		struct way from;
+		unsigned limit;
 
-		do {
-			counter = native_counter_at(table, here);
-			next = counter->next[bits >> 63];
-			if (counter->step.home_number != home_number || (!next && !returns(path, counter, bits >> 63)))
+		way.passed = 0;
+		way.sums = 0;
+		if (home_number < NATIVE_STRETCH_HOMES && path->stretches->table)
+			pass_stretches(path, &way, home_number);
+		from = way;
+		limit = way.count > NATIVE_STRETCH_BITS ? way.count - NATIVE_STRETCH_BITS : 0;
+		while (way.count > limit) {
+			counter = native_counter_at(table, way.here);
+			next = counter->next[way.bits >> 63];
+			if (counter->step.home_number != home_number ||
+			    (!next && !returns(path, counter, way.bits >> 63)))
 				break;
 			if (!next) {
 				next = pop(path);
 				home_number = NO_HOME;
 			}
-			sums += counter->sums;
-			passed = here;
-			here = next;
-			bits <<= 1;
-		} while (--count);
-		if (passed)
-			pass_region(path, passed, sums, home_number == NO_HOME ? 0 : home_number);
-		if (!count || (!next && !returns(path, counter, bits >> 63)))
+			way.sums += counter->sums;
+			way.passed = way.here;
+			way.here = next;
+			way.bits <<= 1;
+			way.count--;
+		}
+		if (way.count == limit || (counter && next && counter->step.home_number != home_number))
+			learn_stretch(path, &from, &way, home_number);
+		if (way.passed)
+			pass_region(path, way.passed, way.sums, home_number == NO_HOME ? 0 : home_number);
+		if (way.count == limit)
+			continue;
+		if (!next && !returns(path, counter, way.bits >> 63))
 			break;
-		path->walk.here = here;
+		path->walk.here = way.here;
 		/* Loads the next counter while the consumer handles the run. */
 		__builtin_prefetch(native_counter_at(table, next));
 		if (!give_run(path, counter))
 			break;
 		if (counter->push)
 			native_counter_walk_push_plain(&path->walk, counter->push);
-		here = next ? next : pop(path);
-		bits <<= 1;
-	} while (--count);
-	path->walk.here = here;
-	return count;
+		way.here = next ? next : pop(path);
+		way.bits <<= 1;
+		way.count--;
+	} while (way.count);
+	path->walk.here = way.here;
+	return way.count;
 }
 
 /* Follows any bits. Returns the number of remaining bits. */
@@ -209,209 +253,6 @@ static inline unsigned take_bits(struct path *path, uint64_t bits, unsigned coun
 	       take_bit(path, bits >> (count - 1) & 1))
 		count--;
 	return count;
-}
-
-/* ---- remembered steps --------------------------------------------------------------------------------------- */
-
-/* Returns the ring number of the stack's oldest call. The number changes when the stack forgets a call. */
-static inline unsigned oldest_call(const struct path *path)
-{
-	return path->walk.top - path->walk.depth;
-}
-
-/* Returns the place of a call in the ring. call: number of the call, from the oldest on. */
-static inline unsigned place_of_call(const struct path *path, unsigned call)
-{
-	return (oldest_call(path) + call) % NATIVE_STACK;
-}
-
-/* Converts all calls of the stack to counters. Returns false if a call cannot be converted. */
-static bool know_calls(struct path *path)
-{
-	struct native_decoder *decoder = path->walk.decoder;
-
-	for (unsigned i = 0; i < path->walk.depth; i++) {
-		const unsigned place = place_of_call(path, i);
-		const uint32_t number = native_counter_walk_number(
-			&path->walk,
-			native_return_site_follow(decoder->code, decoder->calls.sites[place], decoder->mode));
-
-		if (!number)
-			return false;
-		path->walk.calls[place] = number;
-	}
-	path->walk.known = 0;
-	return true;
-}
-
-/* Finds the context of the walk's region and calls; 0: the context has no number. */
-static uint32_t find_context(struct path *path)
-{
-	const struct native_counter_walk *walk = &path->walk;
-	const unsigned oldest = oldest_call(path);
-	uint32_t under = 0;
-
-	/*
-	 * The stack has forgotten its oldest calls. The rings belong to other calls now, although the calls may look
-	 * alike.
-	 */
-	if (oldest != path->oldest)
-		path->numbered = 0;
-	path->oldest = oldest;
-	for (unsigned i = 0; i < walk->depth; i++) {
-		const unsigned place = place_of_call(path, i);
-
-		if (i >= path->numbered || path->of_calls[place] != walk->calls[place]) {
-			path->contexts[place] = native_step_context(path->memory, walk->calls[place], under);
-			path->of_calls[place] = walk->calls[place];
-			path->numbered = path->contexts[place] ? i + 1 : 0;
-			if (!path->contexts[place])
-				return 0;
-		}
-		under = path->contexts[place];
-	}
-	path->numbered = walk->depth;
-	return native_step_context(path->memory, walk->here, under);
-}
-
-/* Sets the walk's region and calls to those of a context. */
-static void go_to_context(struct path *path, uint32_t number)
-{
-	const struct native_step_context *contexts = path->memory->contexts;
-	struct native_counter_walk *walk = &path->walk;
-	const unsigned oldest = oldest_call(path);
-	uint32_t under = contexts[number].under;
-
-	walk->here = contexts[number].here;
-	walk->depth = contexts[number].depth;
-	walk->top = oldest + walk->depth;
-	for (unsigned i = walk->depth; i-- > 0; under = contexts[under].under) {
-		const unsigned place = (oldest + i) % NATIVE_STACK;
-
-		if (i < path->numbered && path->contexts[place] == under)
-			break;
-		walk->calls[place] = path->of_calls[place] = contexts[under].here;
-		path->contexts[place] = under;
-	}
-	path->numbered = walk->depth;
-}
-
-/* Moves flow and consumer to the current state, before steps are given. */
-static void catch_up(struct path *path)
-{
-	const struct native_step_state *state;
-
-	if (!path->state)
-		return;
-	state = &path->memory->states[path->state];
-	if (path->ahead)
-		go_to_context(path, state->context);
-	path->home_number = path->consumer->go(path->walk.decoder->out.sink->step_context, state->consumer);
-	path->ahead = false;
-}
-
-/* Gives the consumer the time, if changed. Returns the consumer's result. */
-static inline int tick(struct path *path)
-{
-	const struct native_output *out = &path->walk.decoder->out;
-	int status;
-
-	if (__builtin_expect(out->time == path->ticked, 1))
-		return 0;
-	status = path->consumer->tick(out->sink->step_context, path->memory->states[path->state].consumer, out->time);
-	if (!status)
-		path->ticked = out->time;
-	return status;
-}
-
-/*
- * Repeats the known effect of the packet in the state. Returns false if the effect is unknown, or if steps are needed.
- */
-static inline bool do_again(struct path *path, uint32_t what)
-{
-	const uint64_t key = native_step_key(path->state, what);
-	const struct native_step_entry *entry = native_step_place(path->memory, key);
-	struct native_output *out = &path->walk.decoder->out;
-	int status;
-
-	if (__builtin_expect(entry->key != key, 0))
-		return false;
-	status = path->consumer->again ? path->consumer->again(out->sink->step_context, entry->effect, out->time)
-				       : tick(path);
-	if (status) {
-		out->status = status < 0 ? status : 0;
-		return false;
-	}
-	if (!path->consumer->again && !flow_step_count(path->consumer->effects, entry->effect))
-		return false;
-	path->memory->credit += native_step_worth(path->memory, what);
-	path->state = entry->to;
-	path->ahead = path->fresh = true;
-	return true;
-}
-
-/* Remembers the effect of the steps just given from the state on. */
-static __attribute__((noinline)) void learn_effect(struct path *path, uint32_t what)
-{
-	struct native_step_memory *memory = path->memory;
-	struct native_decoder *decoder = path->walk.decoder;
-	const uint32_t from = path->state;
-	uint32_t consumer, context, effect = 0;
-
-	path->state = 0;
-	if (decoder->out.status)
-		return;
-	path->step.run = NULL;
-	consumer = path->consumer->state(decoder->out.sink->step_context, complete_step(path), from ? &effect : NULL);
-	forget_passed(path);
-	if (memory->full || memory->generation != *path->consumer->generation) {
-		native_step_memory_clear(memory);
-		memory->generation = *path->consumer->generation;
-		path->numbered = 0;
-		return;
-	}
-	context = consumer && decoder->calls.missing == path->missing ? find_context(path) : 0;
-	if (context)
-		path->state = native_step_state(memory, context, consumer);
-	path->missing = decoder->calls.missing;
-	native_step_learn(memory, from ? native_step_key(from, what) : 0, path->state, effect);
-	if (memory->credit < 0) {
-		path->memory = NULL;
-		path->state = 0;
-	}
-}
-
-/* Follows up to NATIVE_STEP_BITS bits. Returns the number of remaining bits. */
-static inline unsigned take_step(struct path *path, uint32_t bits, unsigned count)
-{
-	const uint32_t what = (bits & ((1u << count) - 1)) | 1u << count;
-	unsigned left;
-
-	if (path->state && do_again(path, what))
-		return 0;
-	if (path->walk.decoder->out.status)
-		return count;
-	catch_up(path);
-	left = take_bits(path, bits, count);
-	if (left)
-		path->state = 0;
-	else
-		learn_effect(path, what);
-	return left;
-}
-
-/* Follows the bits of a packet. Returns the number of remaining bits. */
-static inline unsigned take_tnt(struct path *path, uint64_t bits, unsigned count)
-{
-	while (count && path->memory) {
-		const unsigned first = (count - 1) % NATIVE_STEP_BITS + 1;
-		const unsigned left = take_step(path, (uint32_t)(bits >> (count - first)), first);
-
-		count -= first - left;
-		if (left)
-			return count;
-	}
-	return count ? take_bits(path, bits, count) : 0;
 }
 
 /* ---- packets ----------------------------------------------------------------------------------------------- */
@@ -458,35 +299,12 @@ static bool take_target(struct path *path, uint64_t ip)
 	return true;
 }
 
-/* As take_target, for a step that may be known. */
-static bool take_target_step(struct path *path, uint64_t ip)
-{
-	const struct native_decoder *decoder = path->walk.decoder;
-	const struct native_count_target *target = native_counters_target(&decoder->code->counters, ip);
-	const bool known = target->tag == native_target_tag(ip, decoder->mode);
-	const uint32_t what = known ? (uint32_t)target->to | NATIVE_STEP_TIP : 0;
-
-	if (path->state && what && do_again(path, what))
-		return true;
-	if (decoder->out.status)
-		return false;
-	catch_up(path);
-	if (!take_target(path, ip)) {
-		path->state = 0;
-		return false;
-	}
-	if (!what)
-		path->state = 0;
-	learn_effect(path, what);
-	return true;
-}
-
 static bool take_tip(struct path *path, unsigned first)
 {
 	uint64_t ip;
 	const unsigned size = native_counter_walk_ip(&path->walk, first, &ip);
 
-	if (!size || !(path->memory ? take_target_step(path, ip) : take_target(path, ip)))
+	if (!size || !take_target(path, ip))
 		return false;
 	path->walk.last_ip = ip;
 	path->walk.at += size;
@@ -552,7 +370,7 @@ static unsigned take_packets(struct path *path, const uint8_t *limit, uint64_t *
 			path->walk.size = 1;
 		}
 		left = 63 - (unsigned)__builtin_clzll(*bits);
-		left = take_tnt(path, *bits, left);
+		left = take_bits(path, *bits, left);
 		if (left)
 			return left;
 		path->walk.at += path->walk.size;
@@ -566,9 +384,6 @@ static void end_step_path(struct path *path)
 {
 	struct native_decoder *decoder = path->walk.decoder;
 
-	native_step_memory_end(&decoder->code->steps, (uint64_t)(path->walk.at - decoder->packets.at));
-	if (path->ahead)
-		catch_up(path);
 	native_counter_walk_end(&path->walk);
 	decoder->calls.runs = 0;
 	if (decoder->out.status || (!path->fresh && !path->time))
@@ -576,23 +391,6 @@ static void end_step_path(struct path *path)
 	path->step.run = NULL;
 	path->step.time = path->fresh ? decoder->out.time : path->time;
 	give_step(path);
-}
-
-/* Begins to remember steps, if remembering saves time. */
-static void remember_steps(struct path *path)
-{
-	struct native_decoder *decoder = path->walk.decoder;
-	const struct flow_step_states *consumer = decoder->out.sink->states;
-
-	path->memory = native_step_memory_begin(&decoder->code->steps, consumer) && know_calls(path)
-			       ? &decoder->code->steps
-			       : NULL;
-	path->consumer = consumer;
-	path->state = 0;
-	path->ahead = false;
-	path->ticked = 0;
-	path->missing = decoder->calls.missing;
-	path->numbered = path->oldest = 0;
 }
 
 bool native_step_path(struct native_decoder *decoder)
@@ -613,7 +411,8 @@ bool native_step_path(struct native_decoder *decoder)
 	path.step = (struct flow_step){0};
 	path.time = 0;
 	path.fresh = false;
-	remember_steps(&path);
+	path.stretches = &decoder->code->stretches;
+	native_stretches_open(path.stretches);
 	left = take_packets(&path, decoder->packets.end - PTL_PT_PACKET_MAX, &bits);
 	end_step_path(&path);
 	if (left && !decoder->out.status) {

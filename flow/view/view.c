@@ -127,7 +127,6 @@ static int open_consumer(struct run *run, unsigned worker, const struct flow_seg
 		.context = consumer,
 		.step = run->windows ? NULL : run->view->step,
 		.step_context = consumer->partial,
-		.states = run->view->states ? &run->view->states[worker] : NULL,
 	};
 	return status;
 }

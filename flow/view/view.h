@@ -42,8 +42,6 @@ struct flow_view {
 		       const struct flow_batch *batch);
 	/* Runs on a worker. Replaces consume if not NULL, and if the engine can give steps: see flow_sink. */
 	int (*step)(void *partial, const struct flow_step *step, uint32_t *home_number);
-	/* states of the steps, by worker; the context of states is the partial result; NULL: no states */
-	const struct flow_step_states *states;
 	/* Runs on a worker at the end of the segment's flow. May be NULL. */
 	int (*complete)(void *context, void *partial);
 	/*

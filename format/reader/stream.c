@@ -6,8 +6,9 @@
 
 #include "common/error.h"
 #include "common/partition.h"
-#include "format/reader/reader_internal.h"
 #include "common/vector.h"
+#include "format/pt/psb_scan.h"
+#include "format/reader/reader_internal.h"
 
 static struct format_reader_stream *find_stream(struct ptl_trace *trace, uint32_t id)
 {
@@ -109,95 +110,44 @@ void ptl_stream_read_ahead(struct ptl_trace *trace, uint32_t id, uint64_t offset
 
 /* ---- PSBs ----------------------------------------------------------------------------------------- */
 
-#define PSB_SIZE 16
-
-/* State of a search, with the end of the preceding buffer, where a PSB may begin. */
-struct psb_search {
-	struct format_reader_stream *stream;
-	uint8_t tail[PSB_SIZE - 1 + PSB_SIZE - 1];
-	size_t tail_size;
-	uint64_t position; /* position of the next bytes */
-};
-
-/*
- * Adds a PSB at `offset`. In a run longer than a PSB, the PSB is the last 16 bytes, so a later match replaces the
- * preceding one.
- */
-static bool add_psb(struct psb_search *search, uint64_t offset)
+static int add_psb(void *context, uint64_t offset)
 {
-	struct format_reader_stream *stream = search->stream;
+	struct format_reader_stream *stream = context;
 
-	if (stream->psb_count && stream->psbs[stream->psb_count - 1].offset + 2 == offset) {
-		stream->psbs[stream->psb_count - 1].offset = offset;
-		return true;
-	}
 	if (!common_vector_room(&stream->psbs, stream->psb_count, sizeof(*stream->psbs)))
-		return false;
+		return common_fail_memory("PSBs", stream->psb_count * sizeof(*stream->psbs));
 	stream->psbs[stream->psb_count++] = (struct ptl_psb){offset, 0};
-	return true;
+	return 0;
 }
 
-static bool search_bytes(struct psb_search *search, const uint8_t *data, size_t size, uint64_t position)
+/* Searches a buffer. Skips a damaged buffer. */
+static int search_buffer(struct ptl_trace *trace, struct format_reader_stream *stream, uint32_t entry,
+			 struct format_pt_psb_scan *scan)
 {
-	static const uint8_t pattern[PSB_SIZE] = {2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
-						  2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82};
-	const uint8_t *at = data;
+	const uint64_t position = trace->entries[entry].buffer.position;
+	const uint8_t *data;
+	size_t size;
+	int status = ptl_buffer_acquire(trace, entry, &data, &size);
 
-	while ((at = memmem(at, size - (size_t)(at - data), pattern, PSB_SIZE))) {
-		if (!add_psb(search, position + (uint64_t)(at - data)))
-			return false;
-		at++;
-	}
-	return true;
-}
-
-/* Searches across the border with the preceding buffer, then within the buffer. */
-static bool search_buffer(struct psb_search *search, const uint8_t *data, size_t size)
-{
-	const size_t head = size < PSB_SIZE - 1 ? size : PSB_SIZE - 1;
-	const size_t before = search->tail_size;
-	size_t keep;
-
-	memcpy(search->tail + before, data, head);
-	if (!search_bytes(search, search->tail, before + head, search->position - before) ||
-	    !search_bytes(search, data, size, search->position))
-		return false;
-	search->position += size;
-	if (size >= PSB_SIZE - 1) {
-		memcpy(search->tail, data + size - (PSB_SIZE - 1), PSB_SIZE - 1);
-		search->tail_size = PSB_SIZE - 1;
-		return true;
-	}
-	keep = before + head < PSB_SIZE - 1 ? before + head : PSB_SIZE - 1;
-	memmove(search->tail, search->tail + before + head - keep, keep);
-	search->tail_size = keep;
-	return true;
+	if (status)
+		return format_is_damage(status) ? 0 : status;
+	if (position != scan->offset)
+		status = format_pt_psb_scan_end(scan, add_psb, stream);
+	scan->offset = position;
+	if (!status)
+		status = format_pt_psb_scan(scan, data, size, add_psb, stream);
+	ptl_buffer_release(trace, entry);
+	return status;
 }
 
 static int search_stream(struct ptl_trace *trace, struct format_reader_stream *stream)
 {
-	struct psb_search search = {.stream = stream};
+	struct format_pt_psb_scan scan = {0};
+	int status = 0;
 
-	for (size_t i = 0; i < stream->count; i++) {
-		const struct ptl_buffer *buffer = &trace->entries[stream->entries[i]].buffer;
-		const uint8_t *data;
-		size_t size;
-		bool fits;
-		int status = ptl_buffer_acquire(trace, stream->entries[i], &data, &size);
-
-		if (format_is_damage(status))
-			continue;
-		if (status)
-			return status;
-		if (buffer->position != search.position)
-			search.tail_size = 0;
-		search.position = buffer->position;
-		fits = search_buffer(&search, data, size);
-		ptl_buffer_release(trace, stream->entries[i]);
-		if (!fits)
-			return common_fail_memory("PSBs", stream->psb_count * sizeof(*stream->psbs));
-	}
-	return 0;
+	for (size_t i = 0; !status && i < stream->count; i++)
+		status = search_buffer(trace, stream, stream->entries[i], &scan);
+	return status ? status : format_pt_psb_scan_end(&scan, add_psb, stream);
 }
 
 int ptl_psb_index(struct ptl_trace *trace, uint32_t id, const struct ptl_psb **psbs, size_t *count)

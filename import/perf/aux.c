@@ -5,10 +5,10 @@
 
 #include "common/error.h"
 #include "common/program/message.h"
+#include "format/pt/psb_scan.h"
 #include "format/pt/tsc.h"
 #include "format/writer/pt_filter.h"
 #include "import/perf/import.h"
-#include "import/psb_scan.h"
 #include "import/psb_time.h"
 
 #define PIECE ((size_t)1 << 20)
@@ -26,7 +26,7 @@ struct perf_aux {
 	uint64_t ring_end; /* position in perf's ring behind the last record with padding */
 	uint64_t end;      /* end of the data in the stream */
 	struct perf_aux_record last;
-	struct import_psb_scan scan;
+	struct format_pt_psb_scan scan;
 	const uint8_t *piece; /* piece being scanned */
 	uint64_t piece_start; /* offset of the piece in the stream */
 	size_t piece_size;
@@ -192,12 +192,12 @@ static int lose_bytes(struct perf_import *import, const struct perf_aux *aux, ui
 static int interrupt_stream(struct perf_aux *aux, uint64_t missing, const char *cause)
 {
 	const uint64_t hole = missing ? missing : 1; /* at least one byte, so that decoders do not join the two sides */
-	int status = import_psb_scan_end(&aux->scan, write_psb, aux);
+	int status = format_pt_psb_scan_end(&aux->scan, write_psb, aux);
 
 	if (!status)
 		status = ptl_writer_hole(aux->import->writer, aux->stream, hole, aux->import->now);
 	aux->end += hole;
-	aux->scan = (struct import_psb_scan){.offset = aux->end, .found = aux->scan.found};
+	aux->scan = (struct format_pt_psb_scan){.offset = aux->end, .found = aux->scan.found};
 	return status ? status : lose_bytes(aux->import, aux, missing, cause);
 }
 
@@ -248,7 +248,7 @@ static int take_piece(struct perf_aux *aux, const uint8_t *data, size_t size)
 	aux->piece_size = size;
 	status = ptl_writer_bytes(aux->import->writer, aux->stream, data, size, aux->import->now);
 	if (!status)
-		status = import_psb_scan(&aux->scan, data, size, write_psb, aux);
+		status = format_pt_psb_scan(&aux->scan, data, size, write_psb, aux);
 	aux->end += size;
 	return status;
 }
@@ -320,7 +320,7 @@ int perf_aux_finish(struct perf_import *import)
 	while (!status && common_hash_map_next(&import->aux, &at, &key, &value)) {
 		struct perf_aux *aux = (struct perf_aux *)(uintptr_t)value;
 
-		status = import_psb_scan_end(&aux->scan, write_psb, aux);
+		status = format_pt_psb_scan_end(&aux->scan, write_psb, aux);
 	}
 	return status;
 }

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "format/pt/psb_scan.h"
 #include "import/perf/import.h"
-#include "import/psb_scan.h"
 
 #define PIECE ((size_t)1 << 18)
 #define QUICK ((size_t)256) /* bytes of a quick comparison: a PSB with its time, and more */
@@ -34,7 +34,7 @@ static int found_first(void *context, uint64_t offset)
 static int scan(const struct search *search, const struct perf_aux_record *record, uint64_t size,
 		int (*found)(void *context, uint64_t offset), void *context)
 {
-	struct import_psb_scan state = {0};
+	struct format_pt_psb_scan state = {0};
 	uint8_t *piece = malloc(PIECE);
 	int status = piece ? 0 : common_fail_memory("snapshots", PIECE);
 
@@ -43,11 +43,11 @@ static int scan(const struct search *search, const struct perf_aux_record *recor
 
 		status = perf_file_read(search->file, record->offset + at, piece, wanted);
 		if (!status)
-			status = import_psb_scan(&state, piece, wanted, found, context);
+			status = format_pt_psb_scan(&state, piece, wanted, found, context);
 		at += wanted;
 	}
 	if (!status)
-		status = import_psb_scan_end(&state, found, context);
+		status = format_pt_psb_scan_end(&state, found, context);
 	free(piece);
 	return status;
 }

@@ -20,9 +20,9 @@
 #include "common/text/text.h"
 #include "common/text/text.h"
 #include "format/metadata/input_hash.h"
+#include "format/pt/psb_scan.h"
 #include "format/pt/tsc.h"
 #include "format/writer/pt_filter.h"
-#include "import/psb_scan.h"
 #include "import/psb_time.h"
 #include "import/raw/memory_map.h"
 
@@ -285,7 +285,7 @@ struct pt_input {
 	struct raw *raw;
 	struct ptl_writer *writer;
 	uint32_t stream;
-	struct import_psb_scan scan;
+	struct format_pt_psb_scan scan;
 	struct format_input_hash *hash;
 	const uint8_t *piece; /* piece being scanned */
 	size_t piece_size;
@@ -337,14 +337,14 @@ static int copy_pt(struct pt_input *pt, int fd, uint8_t *piece)
 		if (got < 0)
 			return common_fail_errno("cannot read");
 		if (got == 0)
-			return import_psb_scan_end(&pt->scan, write_psb, pt);
+			return format_pt_psb_scan_end(&pt->scan, write_psb, pt);
 		format_input_hash_add(pt->hash, piece, (size_t)got);
 		pt->piece = piece;
 		pt->piece_start = pt->scan.offset;
 		pt->piece_size = (size_t)got;
 		status = ptl_writer_bytes(pt->writer, pt->stream, piece, (size_t)got, pt->time);
 		if (!status)
-			status = import_psb_scan(&pt->scan, piece, (size_t)got, write_psb, pt);
+			status = format_pt_psb_scan(&pt->scan, piece, (size_t)got, write_psb, pt);
 		if (status)
 			return status;
 	}

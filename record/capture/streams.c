@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ptl/pt.h>
+
 #include "common/error.h"
 #include "common/vector.h"
 #include "format/pt/psb_plus.h"
@@ -11,11 +13,6 @@
 #include "import/psb_time.h"
 #include "record/capture/capture_state.h"
 #include "record/capture/event_watch.h"
-
-#define PSB_SIZE 16u
-
-static const uint8_t psb[PSB_SIZE] = {0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82,
-				      0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82};
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
@@ -226,19 +223,6 @@ static int put_before(struct record_capture *capture, struct record_stream *stre
 				   ptl_writer_bytes(capture->before.writer, stream->before, data, size, time));
 }
 
-/*
- * Returns the offset of the first PSB; `size` without a PSB. Skips a pattern right before the PSB: only a PSB begins
- * with the pattern.
- */
-static size_t find_psb(const uint8_t *data, size_t size)
-{
-	const uint8_t *found = size < PSB_SIZE ? NULL : memmem(data, size, psb, PSB_SIZE);
-
-	while (found && found + PSB_SIZE + 2 <= data + size && !memcmp(found + PSB_SIZE, psb, 2))
-		found += 2;
-	return found ? (size_t)(found - data) : size;
-}
-
 static int lose_skipped(struct record_capture *capture, struct record_stream *stream, uint64_t time)
 {
 	const struct ptl_loss loss = {
@@ -303,13 +287,13 @@ static int put_waiting(struct record_capture *capture, struct record_stream *str
 	if (stream->held.failed)
 		return common_fail_memory("packets", size);
 	stream->taken += size;
-	at = find_psb(stream->held.data, stream->held.size);
+	at = ptl_pt_find_psb(stream->held.data, stream->held.size, 0);
 	found = at < stream->held.size &&
 		format_pt_psb_plus_read(stream->held.data + at, stream->held.size - at, &psb_plus);
 	/* The PSB, or the rest of the PSB+, may be missing so far. */
 	rest = stream->held.size - at;
 	if (!rest)
-		rest = at < PSB_SIZE ? at : PSB_SIZE - 1;
+		rest = at < PTL_PT_PSB_SIZE ? at : PTL_PT_PSB_SIZE - 1;
 	at = stream->held.size - rest;
 	status = put_before(capture, stream, stream->held.data, at, time);
 	if (status == 0 && found)

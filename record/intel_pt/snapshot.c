@@ -43,7 +43,7 @@ static int look_at_psb(void *context, uint64_t offset)
 {
 	struct depth *depth = context;
 	const struct intel_pt_ring *ring = &depth->buffer->ring;
-	const uint64_t at = (depth->from + offset + IMPORT_PSB_SIZE) & (ring->aux_size - 1);
+	const uint64_t at = (depth->from + offset + PTL_PT_PSB_SIZE) & (ring->aux_size - 1);
 	const size_t room = ring->aux_size - at;
 	uint8_t bytes[IMPORT_PSB_PLUS_MAX];
 	const size_t first = sizeof(bytes) < room ? sizeof(bytes) : room;
@@ -61,13 +61,13 @@ static int look_at_psb(void *context, uint64_t offset)
 static uint64_t find_depth(const struct intel_pt_buffer *buffer, uint64_t from, uint64_t size)
 {
 	struct depth depth = {.buffer = buffer, .from = from, .before = buffer->stream.time - buffer->depth};
-	struct import_psb_scan scan = {0};
+	struct format_pt_psb_scan scan = {0};
 
 	for (uint64_t at = 0; buffer->depth && at < size;) {
 		const uint8_t *bytes;
 		const size_t piece = intel_pt_ring_aux(&buffer->ring, from + at, size - at, &bytes);
 
-		(void)import_psb_scan(&scan, bytes, piece, look_at_psb, &depth);
+		(void)format_pt_psb_scan(&scan, bytes, piece, look_at_psb, &depth);
 		at += piece;
 	}
 	return depth.found;

@@ -38,7 +38,7 @@ static int try_psb(struct intel_pt_stream *stream, bool last)
 /* Appends the piece's bytes that follow the PSB. */
 static void add_to_psb(struct intel_pt_stream *stream)
 {
-	const uint64_t next = stream->psb.offset + IMPORT_PSB_SIZE + stream->psb.size;
+	const uint64_t next = stream->psb.offset + PTL_PT_PSB_SIZE + stream->psb.size;
 	const size_t room = sizeof(stream->psb.bytes) - stream->psb.size;
 	size_t at, size;
 
@@ -77,7 +77,7 @@ int intel_pt_stream_bytes(struct intel_pt_stream *stream, const void *data, size
 		status = try_psb(stream, false);
 	}
 	if (status == 0)
-		status = import_psb_scan(&stream->scan, data, size, found_psb, stream);
+		status = format_pt_psb_scan(&stream->scan, data, size, found_psb, stream);
 	stream->end += size;
 	stream->piece_size = 0;
 	return status;
@@ -85,7 +85,7 @@ int intel_pt_stream_bytes(struct intel_pt_stream *stream, const void *data, size
 
 int intel_pt_stream_finish(struct intel_pt_stream *stream)
 {
-	int status = import_psb_scan_end(&stream->scan, found_psb, stream);
+	int status = format_pt_psb_scan_end(&stream->scan, found_psb, stream);
 
 	return status < 0 ? status : try_psb(stream, true);
 }
@@ -114,6 +114,6 @@ int intel_pt_stream_interrupt(struct intel_pt_stream *stream, uint64_t bytes, co
 	if (status == 0)
 		status = record_capture_hole(stream->capture, stream->id, hole, stream->time);
 	stream->end += hole;
-	stream->scan = (struct import_psb_scan){.offset = stream->end, .found = stream->scan.found};
+	stream->scan = (struct format_pt_psb_scan){.offset = stream->end, .found = stream->scan.found};
 	return status < 0 ? status : intel_pt_stream_lose(stream, PTL_LOSS_BYTES, 1, bytes, cause);
 }

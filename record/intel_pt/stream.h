@@ -6,7 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "import/psb_scan.h"
+#include <ptl/pt.h>
+
+#include "format/pt/psb_scan.h"
 #include "import/psb_time.h"
 #include "record/capture/capture.h"
 
@@ -16,7 +18,7 @@ struct intel_pt_stream {
 	uint32_t pid, tid; /* PTL_NO_ID: stream of a CPU */
 	uint64_t end;      /* bytes so far, including holes */
 	uint64_t time;     /* time of the latest record; no packet is later */
-	struct import_psb_scan scan;
+	struct format_pt_psb_scan scan;
 	/* The last PSB, until its time is known. */
 	struct {
 		bool is;

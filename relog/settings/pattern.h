@@ -2,7 +2,9 @@
 /*
  * Regular expressions of redaction: POSIX extended expressions over bytes, with GNU's \w \W \s \S \b \B \< \>. Matching
  * follows all states in parallel: memory grows with the expression's size only, time with the sizes of expression and
- * text. regcomp(3) bounds neither: small expressions can take gigabytes and hours.
+ * text. regcomp(3) bounds neither: small expressions can take gigabytes and hours. PCRE2 does not bound time: its match
+ * limit holds for each start and does not count loops over one byte, so "[a-z]+@[a-z]+" took 2, 7 and 29 s for 20, 40
+ * and 80 kB of letters, below the limit. pcre2_dfa_match took 8 times as long.
  */
 #ifndef RELOG_SETTINGS_PATTERN_H
 #define RELOG_SETTINGS_PATTERN_H

@@ -33,7 +33,7 @@ extern const struct native_cache native_cache_targets;
 extern const struct native_cache native_cache_tnt;
 extern const struct native_cache native_cache_tnt16;
 extern const struct native_cache native_cache_counters;
-extern const struct native_cache native_cache_steps;
+extern const struct native_cache native_cache_stretches;
 extern const struct native_cache native_cache_packet_words;
 extern const struct native_cache native_cache_invalidation;
 

@@ -14,7 +14,7 @@
 static const struct native_cache *const caches[] = {
 	&native_cache_blocks,       &native_cache_regions,  &native_cache_targets,
 	&native_cache_tnt,          &native_cache_tnt16,    &native_cache_packet_words,
-	&native_cache_invalidation, &native_cache_counters, &native_cache_steps,
+	&native_cache_invalidation, &native_cache_counters, &native_cache_stretches,
 };
 
 #define CACHES (sizeof(caches) / sizeof(caches[0]))

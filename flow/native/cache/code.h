@@ -9,7 +9,7 @@
 #include "flow/native/cache/invalidation.h"
 #include "flow/native/cache/packet_word.h"
 #include "flow/native/cache/region.h"
-#include "flow/native/cache/step_memory.h"
+#include "flow/native/cache/stretch.h"
 #include "flow/native/cache/target_cache.h"
 #include "flow/native/cache/tnt16.h"
 #include "flow/native/cache/tnt_cache.h"
@@ -46,7 +46,7 @@ struct native_code {
 	struct native_tnt_cache tnt_cache;
 	struct native_tnt16 tnt16;
 	struct native_counters counters;
-	struct native_step_memory steps;
+	struct native_stretches stretches;
 	struct native_packet_words packet_words;
 	struct native_invalidation invalidation;
 };

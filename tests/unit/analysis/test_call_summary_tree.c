@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests the effects of counted steps on the calls of a piece, and the nodes that result. */
+/* Tests the numbers of calls, and the nodes of a piece. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,13 +32,6 @@ static uint32_t call(uint32_t parent, uint32_t function)
 
 	assert_int_equal(analysis_summary_tree_call(&tree, &like, &number), 0);
 	return number;
-}
-
-static uint32_t effect(uint32_t a, uint32_t b)
-{
-	const struct analysis_summary_sum sums[] = {{.instructions = 10, .call = a}, {.call = b, .calls = -1}};
-
-	return analysis_summary_tree_effect(&tree, sums, 2, 3);
 }
 
 static void calls_have_one_number(void **state)
@@ -90,79 +83,39 @@ static void transfers_enter_the_call_that_they_entered_before(void **state)
 	assert_int_equal(analysis_summary_tree_entered(&tree, 0, 1), 0);
 }
 
-static void effects_have_one_number(void **state)
-{
-	const uint32_t number = effect(1, 2);
-
-	(void)state;
-	assert_int_not_equal(number, 0);
-	assert_int_equal(effect(1, 2), number);
-	assert_int_not_equal(effect(2, 1), number);
-}
-
-static void nodes_are_in_the_order_in_which_calls_were_met(void **state)
+static void nodes_are_in_the_order_of_first_use(void **state)
 {
 	const uint32_t a = call(0, 1), b = call(a, 2), c = call(b, 3);
-	const uint32_t first = effect(a, b), second = effect(c, a);
-	const uint32_t order[] = {0, a, b, c};
+	const uint32_t order[] = {0, a, c, b};
 
 	(void)state;
-	flow_step_count(&tree.used, first);
-	analysis_summary_tree_meet(&tree, b)->instructions += 7;
-	flow_step_count(&tree.used, second);
-	flow_step_count(&tree.used, first);
-	analysis_summary_tree_close(&tree);
+	analysis_summary_tree_meet(&tree, a)->instructions += 7;
+	analysis_summary_tree_meet(&tree, c);
+	analysis_summary_tree_meet(&tree, b)->calls++;
+	analysis_summary_tree_meet(&tree, a)->instructions += 2;
 	assert_int_equal(tree.node_count, 4);
 	for (uint32_t i = 0; i < 4; i++) {
 		assert_int_equal(tree.nodes[i], order[i]);
 		assert_int_equal(tree.calls[order[i]].number, i);
 	}
-	assert_int_equal(tree.calls[a].instructions, 20);
-	assert_int_equal(tree.calls[a].calls, -1);
-	assert_int_equal(tree.calls[b].instructions, 7);
-	assert_int_equal(tree.calls[b].calls, -2);
-	assert_int_equal(tree.calls[c].instructions, 10);
-	assert_int_equal(tree.transfers, 9);
+	assert_int_equal(tree.calls[a].instructions, 9);
+	assert_int_equal(tree.calls[b].calls, 1);
+	assert_int_equal(tree.calls[c].instructions, 0);
 }
 
 static void nothing_is_left_for_the_next_piece(void **state)
 {
-	const uint32_t a = call(0, 1), b = call(a, 2), number = effect(a, b);
+	const uint32_t a = call(0, 1), b = call(a, 2);
 
 	(void)state;
-	flow_step_count(&tree.used, number);
-	analysis_summary_tree_close(&tree);
-	/* and for a piece that is never closed */
-	assert_int_equal(analysis_summary_tree_begin(&tree), 0);
-	flow_step_count(&tree.used, number);
 	analysis_summary_tree_meet(&tree, a)->instructions = 99;
+	tree.transfers = 3;
 	assert_int_equal(analysis_summary_tree_begin(&tree), 0);
-	assert_int_equal(tree.used.counts[number], 0);
-	flow_step_count(&tree.used, number);
-	analysis_summary_tree_close(&tree);
+	assert_int_equal(tree.transfers, 0);
+	assert_int_equal(analysis_summary_tree_meet(&tree, b)->number, 1);
+	assert_int_equal(analysis_summary_tree_meet(&tree, a)->instructions, 0);
+	assert_int_equal(tree.calls[a].number, 2);
 	assert_int_equal(tree.node_count, 3);
-	assert_int_equal(tree.calls[a].instructions, 10);
-	assert_int_equal(tree.calls[b].calls, -1);
-	assert_int_equal(tree.transfers, 3);
-}
-
-static void too_many_effects_are_forgotten(void **state)
-{
-	const uint32_t generation = tree.generation;
-	uint32_t number, instructions = 0;
-
-	(void)state;
-	do {
-		const struct analysis_summary_sum sum = {.instructions = ++instructions};
-
-		number = analysis_summary_tree_effect(&tree, &sum, 1, 1);
-		assert_true(number < ANALYSIS_SUMMARY_EFFECTS_MAX);
-	} while (number);
-	assert_int_equal(instructions, ANALYSIS_SUMMARY_EFFECTS_MAX);
-	assert_int_equal(analysis_summary_tree_begin(&tree), 0);
-	assert_int_not_equal(tree.generation, generation);
-	assert_int_equal(effect(0, 0), 1);
-	assert_int_equal(analysis_summary_tree_effect(&tree, NULL, 0, UINT16_MAX + 1), 0);
 }
 
 static void too_many_calls_are_refused(void **state)
@@ -185,10 +138,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(calls_have_one_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(transfers_enter_the_call_that_they_entered_before, setup, teardown),
-		cmocka_unit_test_setup_teardown(effects_have_one_number, setup, teardown),
-		cmocka_unit_test_setup_teardown(nodes_are_in_the_order_in_which_calls_were_met, setup, teardown),
+		cmocka_unit_test_setup_teardown(nodes_are_in_the_order_of_first_use, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_is_left_for_the_next_piece, setup, teardown),
-		cmocka_unit_test_setup_teardown(too_many_effects_are_forgotten, setup, teardown),
 		cmocka_unit_test_setup_teardown(too_many_calls_are_refused, setup, teardown),
 	};
 

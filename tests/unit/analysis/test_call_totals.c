@@ -274,35 +274,6 @@ static void a_leaf_within_a_call_of_its_function_is_in_that(void **state)
 	assert_int_equal(stack.sums[0].all_instructions, 22);
 }
 
-static void states_ask_for_paths(void **state)
-{
-	const struct analysis_transfer call = {.kind = ANALYSIS_TRANSFER_CALL,
-					       .to = 0x2000,
-					       .address = 0x1005,
-					       .function = 1,
-					       .flags = ANALYSIS_TRANSFER_START};
-	struct analysis_tracker tracker = {.home_number = 1, .leaving = {.valid = true}};
-	const struct flow_step passed = {0};
-
-	(void)state;
-	stack.tracker = &tracker;
-	assert_int_equal(analysis_summary_take(&stack, &call), 1);
-	assert_true(stack.by_function);
-	/* The piece ends because a stack has no states; the next piece has paths. */
-	assert_int_equal(analysis_summary_state(&stack, &passed, NULL), 0);
-	assert_int_equal(analysis_summary_take(&stack, &call), 0);
-	assert_int_equal(analysis_summary_close(&stack, 0), 0);
-	assert_int_not_equal(analysis_summary_state(&stack, &passed, NULL), 0);
-	assert_false(stack.by_function);
-	assert_int_equal(analysis_summary_take(&stack, &call), 1);
-	assert_int_equal(analysis_summary_close(&stack, 0), 0);
-	/* Without further questions, a stack suffices again. */
-	assert_int_equal(analysis_summary_take(&stack, &call), 1);
-	assert_int_equal(analysis_summary_close(&stack, 0), 0);
-	assert_int_equal(analysis_summary_take(&stack, &call), 1);
-	assert_true(stack.by_function);
-}
-
 static void a_deep_stack_ends_the_piece(void **state)
 {
 	const struct analysis_transfer call = {.kind = ANALYSIS_TRANSFER_CALL,
@@ -326,7 +297,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(random_calls, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_leaf_within_a_call_of_its_function_is_in_that, setup, teardown),
-		cmocka_unit_test_setup_teardown(states_ask_for_paths, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_deep_stack_ends_the_piece, setup, teardown),
 	};
 

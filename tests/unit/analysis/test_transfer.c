@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compares transfers remembered for whole runs of blocks (steps), and for repeated steps, with the transfers of the
- * blocks one by one. Compares sums of calls from remembered step effects with sums frame by frame. Random programs run
- * whole and damaged, in one image and in pieces.
+ * Compares transfers remembered for whole runs of blocks (steps) with the transfers of the blocks one by one. Compares
+ * sums of calls from steps with sums frame by frame. Random programs run whole and damaged, in one image and in pieces.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,10 +42,7 @@ static struct ptl_trace *make_trace(size_t piece)
 }
 
 static struct random_seeds seeds;
-static size_t all_steps, all_again;
-
-/* How transfers are found: by blocks, by steps, or by steps without repetitions. */
-enum manner { BY_BLOCKS, BY_STEPS, BY_SCRIPTS };
+static size_t all_steps;
 
 struct way {
 	struct analysis_place_cache *cache;
@@ -54,7 +50,7 @@ struct way {
 	struct analysis_tracker tracker;
 	struct analysis_transfers transfers; /* transfers of all segments */
 	uint64_t instructions;               /* instructions behind the last transfers of segments */
-	size_t segments, steps, again;
+	size_t segments, steps;
 };
 
 static int begin(void *context, const struct flow_segment *segment, void **partial)
@@ -63,8 +59,6 @@ static int begin(void *context, const struct flow_segment *segment, void **parti
 
 	way->segment = segment;
 	way->tracker = (struct analysis_tracker){0};
-	analysis_transfers_unfix(&way->transfers);
-	analysis_scripts_begin(&way->cache->scripts, segment->process);
 	*partial = way;
 	return 0;
 }
@@ -89,28 +83,6 @@ static int step(void *partial, const struct flow_step *step, uint32_t *home_numb
 	return 0;
 }
 
-static uint32_t script_state(void *partial, const struct flow_step *passed, uint32_t *effect)
-{
-	struct way *way = partial;
-
-	return analysis_scripts_state(&way->cache->scripts, &way->transfers, &way->tracker, passed, effect);
-}
-
-static uint32_t go(void *partial, uint32_t state)
-{
-	struct way *way = partial;
-
-	return analysis_scripts_go(&way->cache->scripts, &way->transfers, &way->tracker, state);
-}
-
-static int again(void *partial, uint32_t number, uint64_t time)
-{
-	struct way *way = partial;
-
-	way->again++;
-	return analysis_scripts_again(&way->cache->scripts, &way->transfers, &way->tracker, number, time);
-}
-
 /* Emits the rest in the tracker as a transfer, with its time. */
 static int emit(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
 {
@@ -132,21 +104,18 @@ static void drop(void *context, void *partial)
 }
 
 static void find(struct ptl_trace *trace, const struct flow_timeline *timeline,
-		 struct analysis_function_table *functions, struct way *way, enum manner manner)
+		 struct analysis_function_table *functions, struct way *way, bool by_steps)
 {
-	struct flow_step_states states = {.state = script_state, .go = go, .again = again};
 	const struct flow_view view = {.context = way,
 				       .begin = begin,
 				       .consume = consume,
-				       .step = manner == BY_BLOCKS ? NULL : step,
-				       .states = manner == BY_SCRIPTS ? &states : NULL,
+				       .step = by_steps ? step : NULL,
 				       .emit = emit,
 				       .drop = drop};
 	const struct flow_view_options options = {.threads = 1};
 
 	*way = (struct way){.cache = analysis_place_cache_new(timeline, functions, 0)};
 	assert_non_null(way->cache);
-	states.generation = &way->cache->scripts.generation;
 	assert_int_equal(flow_view_run(trace, timeline, &options, &view), 0);
 	analysis_place_cache_free(way->cache);
 }
@@ -168,32 +137,6 @@ static void assert_same(const struct way *a, const struct way *b)
 	if (a->transfers.count)
 		assert_memory_equal(a->transfers.list, b->transfers.list,
 				    a->transfers.count * sizeof(*a->transfers.list));
-}
-
-/* As assert_same, but a call and its return may be two transfers. */
-static void assert_same_calls(const struct way *parted, const struct way *expected)
-{
-	size_t at = 0;
-
-	forget_sites(parted);
-	forget_sites(expected);
-	assert_int_equal(parted->segments, expected->segments);
-	assert_int_equal(parted->instructions, expected->instructions);
-	for (size_t i = 0; i < expected->transfers.count; i++, at++) {
-		struct analysis_transfer leaf;
-
-		assert_true(at < parted->transfers.count);
-		leaf = parted->transfers.list[at];
-		if (expected->transfers.list[i].kind == ANALYSIS_TRANSFER_LEAF && leaf.kind == ANALYSIS_TRANSFER_CALL) {
-			assert_true(++at < parted->transfers.count);
-			assert_int_equal(parted->transfers.list[at].kind, ANALYSIS_TRANSFER_RETURN);
-			assert_int_equal(parted->transfers.list[at].time, leaf.time);
-			assert_int_equal(parted->transfers.list[at].to, leaf.address);
-			analysis_walk_end_leaf(&leaf, parted->transfers.list[at].instructions);
-		}
-		assert_memory_equal(&leaf, &expected->transfers.list[i], sizeof(leaf));
-	}
-	assert_int_equal(at, parted->transfers.count);
 }
 
 /* ---- sums ---------------------------------------------------------------------------------------- */
@@ -244,7 +187,7 @@ static void compare_sums(struct ptl_trace *trace, const struct analysis_calls *c
 static size_t compare(size_t piece)
 {
 	struct ptl_trace *trace = make_trace(piece);
-	struct way by_scripts, by_steps, by_blocks;
+	struct way by_steps, by_blocks;
 	struct flow_timeline *timeline;
 	struct flow_symbols *symbols;
 	struct analysis_function_table *functions;
@@ -253,16 +196,12 @@ static size_t compare(size_t piece)
 	assert_int_equal(flow_timeline_build(trace, &timeline), 0);
 	assert_int_equal(flow_symbols_open(trace, timeline, true, &symbols), 0);
 	assert_int_equal(analysis_functions_open(timeline, symbols, &functions), 0);
-	find(trace, timeline, functions, &by_steps, BY_STEPS);
-	find(trace, timeline, functions, &by_scripts, BY_SCRIPTS);
-	find(trace, timeline, functions, &by_blocks, BY_BLOCKS);
+	find(trace, timeline, functions, &by_steps, true);
+	find(trace, timeline, functions, &by_blocks, false);
 	assert_same(&by_steps, &by_blocks);
-	assert_same_calls(&by_scripts, &by_blocks);
 	all_steps += by_steps.steps;
-	all_again += by_scripts.again;
 	count = by_steps.transfers.count;
 	compare_sums(trace, &(struct analysis_calls){.timeline = timeline, .functions = functions});
-	analysis_transfers_free(&by_scripts.transfers);
 	analysis_transfers_free(&by_steps.transfers);
 	analysis_transfers_free(&by_blocks.transfers);
 	analysis_functions_close(functions);
@@ -296,12 +235,43 @@ static void random_programs(void **state)
 			compare(300);
 		}
 	}
-	assert_true(count > 0 && all_steps > 0 && all_again > 0);
+	assert_true(count > 0 && all_steps > 0);
+}
+
+/* A loop that fits any TNT bits, in few patterns, so that the engine passes many bits at once. */
+static void loops_within_a_function(void **state)
+{
+	/* je 3; nop; 3: jne 0; jmp 0 */
+	static const uint8_t loop[] = {0x74, 0x01, 0x90, 0x75, 0xfb, 0xeb, 0xf9};
+	static const uint64_t patterns[] = {0x5a5a5a5a5a5a, 0x0ff00f0ff00f, 0x123456789abc};
+	uint64_t last_ip = 0;
+	uint8_t *at;
+
+	(void)state;
+	random_flow_make_with(flow, 1, STEPS, 1, 0);
+	memcpy(flow->code, loop, sizeof(loop));
+	flow->code_size = sizeof(loop);
+	at = flow->pt;
+	at += format_pt_put_psb(at);
+	at += format_pt_put_fup(at, &last_ip, flow->base);
+	at += format_pt_put_psbend(at);
+	for (unsigned i = 0; i < 600; i++) {
+		const uint64_t bits = patterns[pt_random_below(&flow->random, 3)];
+
+		at += i % 7 ? format_pt_put_tnt_64(at, bits | 1ull << 47) : format_pt_put_tnt_8(at, 0x55);
+	}
+	flow->pt_size = (size_t)(at - flow->pt);
+	all_steps = 0;
+	compare(flow->code_size);
+	assert_true(all_steps > 0);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_programs),
+		cmocka_unit_test(loops_within_a_function),
+	};
 	int failures = cmocka_run_group_tests(tests, set_up, tear_down);
 
 	random_flow_report(&seeds);

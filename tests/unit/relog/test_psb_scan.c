@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "format/pt/packet.h"
-#include "import/psb_scan.h"
+#include "format/pt/psb_scan.h"
 
 #define PSB "\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82"
 #define FOUND_MAX 25 /* maximal number of PSBs in the longest test */
@@ -31,15 +31,15 @@ static int note(void *context, uint64_t offset)
 /* Scans data in pieces of `piece` bytes. */
 static struct found scan(const char *data, size_t size, size_t piece)
 {
-	struct import_psb_scan state = {0};
+	struct format_pt_psb_scan state = {0};
 	struct found found = {0};
 
 	for (size_t at = 0; at < size; at += piece) {
 		size_t n = size - at < piece ? size - at : piece;
 
-		assert_int_equal(import_psb_scan(&state, (const uint8_t *)data + at, n, note, &found), 0);
+		assert_int_equal(format_pt_psb_scan(&state, (const uint8_t *)data + at, n, note, &found), 0);
 	}
-	assert_int_equal(import_psb_scan_end(&state, note, &found), 0);
+	assert_int_equal(format_pt_psb_scan_end(&state, note, &found), 0);
 	assert_int_equal(state.found, found.count);
 	assert_int_equal(state.offset, size);
 	return found;
@@ -113,7 +113,7 @@ static void agrees_with_the_search(void **state)
 			data[i] = random >> 24 < 8 ? (uint8_t)(random >> 16) : i % 2 ? 0x82 : 0x02;
 		}
 		for (size_t at = 0; (at = ptl_pt_find_psb(data, sizeof(data), at)) < sizeof(data);
-		     at += IMPORT_PSB_SIZE)
+		     at += PTL_PT_PSB_SIZE)
 			offset[count++] = at;
 		found = scan((const char *)data, sizeof(data), 1 + round % 50);
 		assert_int_equal(found.count, count);
@@ -129,10 +129,10 @@ static int refuse(void *context, uint64_t offset)
 
 static void passes_on_a_refusal(void **state)
 {
-	struct import_psb_scan scanning = {0};
+	struct format_pt_psb_scan scanning = {0};
 
 	(void)state;
-	assert_int_equal(import_psb_scan(&scanning, (const uint8_t *)PSB "\x00", 17, refuse, NULL), 7);
+	assert_int_equal(format_pt_psb_scan(&scanning, (const uint8_t *)PSB "\x00", 17, refuse, NULL), 7);
 }
 
 int main(void)
