@@ -39,12 +39,24 @@ void native_decoder_clear_tnt_cache(struct native_decoder *decoder)
 	decoder->code->generation++;
 }
 
+/* Forgets the region of a return site. A shared site stays, and an own site takes its place. */
+static void forget_site(struct native_decoder *decoder, unsigned place)
+{
+	struct native_return_site *site = decoder->calls.sites[place];
+
+	if (site->region && site->region->shared) {
+		decoder->calls.unshared[place] = *site;
+		site = decoder->calls.sites[place] = &decoder->calls.unshared[place];
+	}
+	site->region = NULL;
+}
+
 /* Finds the region of the current address again after all regions were cleared. */
 static void find_again(struct native_decoder *decoder, uint64_t ip)
 {
 	/* Return sites are retired, too, but keep their addresses for a new look-up. */
 	for (unsigned i = 0; i < decoder->calls.count; i++)
-		decoder->calls.sites[(decoder->calls.top - 1 - i) % NATIVE_STACK]->region = NULL;
+		forget_site(decoder, (decoder->calls.top - 1 - i) % NATIVE_STACK);
 	if (decoder->region)
 		native_go(decoder, ip);
 }
@@ -190,6 +202,63 @@ bool native_decoder_read(struct native_decoder *decoder, const struct native_int
 	while (more && pass_padding(decoder))
 		more = read_packet(decoder);
 	return false;
+}
+
+/*
+ * Checks whether the packet at the current place is whole. A packet whose meaning may depend on later packets needs
+ * `ahead` bytes.
+ */
+static bool may_read(const struct native_decoder *decoder, size_t ahead)
+{
+	struct ptl_pt_context context = decoder->packets.context;
+	const size_t left = (size_t)(decoder->packets.end - decoder->packets.at);
+	struct ptl_pt_packet packet;
+
+	if (native_read(decoder, decoder->packets.at, &context, &packet) == PTL_TRUNCATED)
+		return false;
+	switch (packet.kind) {
+	case PTL_PT_OVF:
+	case PTL_PT_MODE_TSX:
+		return left >= ahead;
+	case PTL_PT_FUP:
+		return left >= ahead || !decoder->errata.apl12;
+	default:
+		return true;
+	}
+}
+
+void native_decoder_read_whole(struct native_decoder *decoder, const uint8_t *end, size_t ahead)
+{
+	bool more = !decoder->failed && !decoder->out.status;
+
+	while (more) {
+		if (end - decoder->packets.at > (ptrdiff_t)ahead && !decoder->recode.enter) {
+			decoder->packets.end = end - ahead;
+			native_fast_path(decoder);
+		}
+		decoder->packets.end = end;
+		more = pass_padding(decoder) && may_read(decoder, ahead) && read_packet(decoder);
+	}
+	/* More packets follow, and may need the calls of these runs. */
+	native_update_stack(decoder);
+	native_output_flush(&decoder->out);
+}
+
+static const uint8_t *moved(const uint8_t *at, const uint8_t *from, const uint8_t *to)
+{
+	return at ? to + (at - from) : NULL;
+}
+
+void native_decoder_move(struct native_decoder *decoder, const uint8_t *bytes, size_t size)
+{
+	const uint8_t *from = decoder->packets.begin;
+
+	decoder->packets.at = moved(decoder->packets.at, from, bytes);
+	decoder->announced.mode_at = moved(decoder->announced.mode_at, from, bytes);
+	decoder->announced.cr3_end = moved(decoder->announced.cr3_end, from, bytes);
+	decoder->since_anchor.end = moved(decoder->since_anchor.end, from, bytes);
+	decoder->packets.begin = bytes;
+	decoder->packets.end = bytes + size;
 }
 
 /* Follows the flow between the last packet and the start of the next segment. */

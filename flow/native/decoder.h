@@ -77,6 +77,7 @@ struct native_return_stack {
 	/* number of calls from before the part that returns have already popped */
 	uint64_t missing;
 	struct native_return_site restored[NATIVE_STACK];
+	struct native_return_site unshared[NATIVE_STACK]; /* own sites in place of shared sites: shared.h */
 };
 
 /* Maximum number of events that wait for a FUP: a block has up to 32 items of each of a few kinds. */
@@ -196,5 +197,12 @@ void native_decoder_begin(struct native_decoder *decoder, const struct flow_engi
 /* Decodes to the end of the segment. With a slot, stops when native_interleaved_ready is true, and returns true. */
 bool native_decoder_read(struct native_decoder *decoder, const struct native_interleaved *slot);
 int native_decoder_end(struct native_decoder *decoder, const struct flow_engine_input *input);
+/*
+ * For a segment that is still arriving. native_decoder_read_whole decodes the whole packets before `end`, and hands over
+ * their flow; a packet that `end` cuts off stays. Packets that look ahead stay, too, if fewer than `ahead` bytes are
+ * there. native_decoder_move tells where the bytes of the segment are now, and how many bytes have arrived.
+ */
+void native_decoder_read_whole(struct native_decoder *decoder, const uint8_t *end, size_t ahead);
+void native_decoder_move(struct native_decoder *decoder, const uint8_t *bytes, size_t size);
 
 #endif

@@ -41,6 +41,16 @@ static bool leads_out(const struct native_decoder *decoder, const struct flow_bl
 	}
 }
 
+/* Remembers where flow left the region at its end. Shared regions remember nothing. */
+static void note_way_out(struct native_region *region, const struct flow_block *block, bool has_ip, uint64_t ip)
+{
+	if (region->shared)
+		return;
+	region->out_known = has_ip;
+	region->out_ip = ip;
+	region->out_resume = native_resume_ip(block, has_ip, ip);
+}
+
 /*
  * Searches the region for the place where packets stopped. Returns 1: found, and the region was left; 0: not in the
  * region; -1: no memory.
@@ -56,9 +66,7 @@ static int walk_out_in(struct native_decoder *decoder, struct native_region *reg
 		if (!paging && !leads_out(decoder, block, has_ip, ip))
 			continue;
 		if (i + 1 == region->run.run.count) {
-			region->out_known = has_ip;
-			region->out_ip = ip;
-			region->out_resume = native_resume_ip(block, has_ip, ip);
+			note_way_out(region, block, has_ip, ip);
 		} else if (block->branch && region->run.run.blocks[i + 1]) {
 			return native_leave_part(decoder, region, i + 1, region->run.run.blocks[i + 1]->ip) ? 1 : -1;
 		}

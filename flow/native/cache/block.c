@@ -9,6 +9,7 @@
 #include "flow/code/instruction.h"
 #include "flow/code/instruction_scan.h"
 #include "flow/native/cache/cache.h"
+#include "flow/native/cache/shared.h"
 
 static bool find_range(struct native_code *code, uint64_t ip)
 {
@@ -349,6 +350,8 @@ struct native_block *native_block_get(struct native_code *code, uint64_t ip, uns
 
 	while (block && (!block->whole || block->block.ip != ip || block->block.mode != mode))
 		block = block->chain;
+	if (!block && code->shared)
+		block = native_shared_block(code->shared, ip, mode);
 	return block ? block : make_block(code, ip, mode);
 }
 

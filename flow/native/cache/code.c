@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "flow/native/cache/block.h"
 #include "flow/native/cache/cache.h"
+#include "flow/native/cache/shared.h"
 
 #define FIRST_SLOTS (1u << 13)
 
@@ -67,6 +68,8 @@ void native_code_close(struct native_code *code)
 	for (size_t i = 0; i < CACHES; i++)
 		caches[i]->close(code);
 	native_pages_free(code->tables, NATIVE_HUGE_PAGE);
+	native_shared_leave(code->shared);
+	native_shared_leave(code->retired_shared);
 	*code = (struct native_code){0};
 }
 
@@ -78,13 +81,18 @@ void native_code_clear(struct native_code *code)
 	for (size_t i = 0; i < CACHES; i++)
 		caches[i]->clear(code);
 	code->range = (struct flow_code_range){.first = 1};
+	if (code->shared) {
+		code->retired_shared = code->shared;
+		code->shared = NULL;
+	}
 }
 
 bool native_code_change(struct native_code *code, const struct flow_code_span *changes, size_t count)
 {
 	uint64_t pages = 0;
 
-	if (native_invalidation_needs_all(&code->invalidation, changes, count)) {
+	/* Nothing tells which of the copied caches depend on the changes. */
+	if (code->shared || native_invalidation_needs_all(&code->invalidation, changes, count)) {
 		native_code_clear(code);
 		return true;
 	}
@@ -113,6 +121,8 @@ void native_code_trim(struct native_code *code)
 	if (code->retired.total)
 		code->generation++;
 	native_arena_reuse(&code->retired, &code->arena, NATIVE_CODE_LIMIT / 2);
+	native_shared_leave(code->retired_shared);
+	code->retired_shared = NULL;
 }
 
 size_t native_code_size(const struct native_code *code)

@@ -37,7 +37,9 @@ struct native_code {
 	struct native_arena arena;    /* blocks, regions, and their runs and return sites, which are cleared together */
 	struct native_arena retired;  /* cleared memory that batches of the current segment still use */
 	uint64_t generation;          /* changes when a pointer to a run may become another run */
-	void *tables;                 /* native_pages: first memory of the caches */
+	struct native_shared *shared; /* memory shared with other codes: shared.h; NULL: none */
+	struct native_shared *retired_shared; /* as `retired`; NULL: none */
+	void *tables;                         /* native_pages: first memory of the caches */
 
 	/* Caches: see cache.h. */
 	struct native_block_table blocks;

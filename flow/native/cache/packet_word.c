@@ -60,6 +60,20 @@ bool native_packet_words_open(struct native_packet_words *words)
 	return true;
 }
 
+bool native_packet_words_copy(struct native_packet_words *words, const struct native_packet_words *from)
+{
+	if (from->table && !native_packet_words_open(words))
+		return false;
+	if (from->table)
+		memcpy(words->table, from->table, sizeof(struct tables));
+	words->word_count = from->word_count;
+	words->event_count = from->event_count;
+	words->state_count = from->state_count;
+	words->rest = from->rest;
+	words->credit = from->credit;
+	return true;
+}
+
 static void close_packet_words(struct native_code *code)
 {
 	struct native_packet_words *words = &code->packet_words;

@@ -89,6 +89,9 @@ void native_packet_words_start(struct native_packet_words *words);
 /* Allocates the tables at first use. Returns false without memory: then words are never used. */
 bool native_packet_words_open(struct native_packet_words *words);
 
+/* Copies the words of another cache to an empty cache. The runs are not copied. Returns false without memory. */
+bool native_packet_words_copy(struct native_packet_words *words, const struct native_packet_words *from);
+
 /* Returns the state's number; 0: the table of states is full. */
 uint32_t native_packet_word_state_get(struct native_packet_words *words, const struct native_packet_word_state *state);
 

@@ -8,6 +8,7 @@
 #include "flow/native/cache/block.h"
 #include "flow/native/cache/cache.h"
 #include "flow/native/cache/code.h"
+#include "flow/native/cache/shared.h"
 
 #define REGIONS_AT_ONCE 32
 
@@ -217,6 +218,11 @@ struct native_region *native_region_get(struct native_code *code, uint64_t ip, u
 		region = region->chain;
 	if (region)
 		return region->stub ? remake_region(code, region) : region;
+	if (__builtin_expect(code->shared != NULL, 0)) {
+		region = native_shared_region(code->shared, ip, mode);
+		if (region)
+			return region;
+	}
 	if (code->regions.count >= code->regions.slot_count && grow_regions(code) < 0)
 		return NULL;
 	region = make_region(code, ip, mode);
@@ -246,9 +252,19 @@ struct native_region *native_region_link(struct native_code *code, struct native
 	bool stub = region->stub;
 	struct native_region *next = native_region_get(code, next_ip(region, taken), region->mode);
 
-	if (!stub)
+	if (!stub && !region->shared)
 		region->next[taken] = next;
 	return next;
+}
+
+struct native_region *native_return_site_link(struct native_code *code, struct native_return_site *site, unsigned mode)
+{
+	struct native_region *region = native_region_get(code, site->ip, mode);
+
+	/* The region of a shared site is shared, too. */
+	if (!site->region || !site->region->shared)
+		site->region = region;
+	return region;
 }
 
 /* ---- as one of the caches ---------------------------------------------------------------------------------- */

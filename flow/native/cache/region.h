@@ -66,6 +66,7 @@ struct native_region {
 	uint32_t invalidations; /* number of invalidations */
 	bool out_known;         /* out_ip is known, and left the region at the region's end */
 	uint8_t notable;        /* union of the blocks' `notable`: see block.h */
+	bool shared;            /* several codes use the region, so that nothing may change: see shared.h */
 };
 
 #define NATIVE_LINE 64 /* bytes of a cache line */
@@ -107,6 +108,9 @@ struct native_region *native_region_get(struct native_code *code, uint64_t ip, u
 /* Finds the result of native_region_follow, and stores the link unless the region is a stub. */
 struct native_region *native_region_link(struct native_code *code, struct native_region *region, unsigned taken);
 
+/* Slow path of native_return_site_follow. */
+struct native_region *native_return_site_link(struct native_code *code, struct native_return_site *site, unsigned mode);
+
 /* Makes the region a stub, because its code has changed. */
 void native_region_invalidate(struct native_region *region);
 
@@ -127,7 +131,7 @@ static inline struct native_region *native_return_site_follow(struct native_code
 							      unsigned mode)
 {
 	if (__builtin_expect(!site->region || site->region->mode != mode, 0))
-		site->region = native_region_get(code, site->ip, mode);
+		return native_return_site_link(code, site, mode);
 	return site->region;
 }
 
