@@ -384,7 +384,7 @@ $(provider_shared): $(provider_objects) $(O)/lib/libptl-provider.map
 $(O)/lib/libptl-flow.map: $(flow_headers) $(flags) Makefile
 	@mkdir -p $(@D)
 	$(Q){ echo 'PTL_0 { global:'; printf '#include <%s>\n' $(flow_headers:flow/include/%=%) | $(CC) $(includes) -E -P -x c - | \
-	grep -oE '\bptl_flow_[a-z0-9_]+' | sort -u | sed 's/$$/;/'; echo 'local: *; };'; } >$@
+	grep -oE '\bptl_(flow|decoder)_[a-z0-9_]+' | sort -u | sed 's/$$/;/'; echo 'local: *; };'; } >$@
 
 # The public functions with what they use of flow, and of libptl what libptl.so does not export. It takes the libptl.so.0
 # that lies beside it, unless RPATH= says that it is where all libraries are.

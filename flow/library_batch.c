@@ -24,6 +24,16 @@ SAME_MEMBER(code);
 SAME_MEMBER(lengths);
 SAME_MEMBER(target);
 
+#define SAME_RUN_MEMBER(member)                                                                                        \
+	_Static_assert(offsetof(struct ptl_flow_run, member) == offsetof(struct flow_block_run, member) &&             \
+			       sizeof(((struct ptl_flow_run *)0)->member) ==                                           \
+				       sizeof(((struct flow_block_run *)0)->member),                                   \
+		       "struct ptl_flow_run is struct flow_block_run")
+SAME_RUN_MEMBER(blocks);
+SAME_RUN_MEMBER(instructions);
+SAME_RUN_MEMBER(count);
+SAME_RUN_MEMBER(branches);
+
 /*
  * Numbers are given out unchanged. Each list has no gaps, so the first and the last number fix all numbers in between.
  */
@@ -82,6 +92,14 @@ uint64_t ptl_flow_batch_blocks(const struct ptl_flow_batch *batch)
 uint64_t ptl_flow_batch_branches(const struct ptl_flow_batch *batch)
 {
 	return batch->batch->branches;
+}
+
+const struct ptl_flow_run *const *ptl_flow_batch_runs(const struct ptl_flow_batch *batch, size_t *count,
+						      uint64_t *generation)
+{
+	*count = batch->counts_only ? 0 : batch->batch->run_count;
+	*generation = batch->batch->generation;
+	return (const struct ptl_flow_run *const *)(const void *)batch->batch->runs;
 }
 
 static const struct ptl_flow_item *give_event(struct ptl_flow_batch *batch, const struct flow_event *event)

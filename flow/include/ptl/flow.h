@@ -303,6 +303,45 @@ uint64_t ptl_flow_batch_branches(const struct ptl_flow_batch *batch); /* execute
  */
 const struct ptl_flow_item *ptl_flow_batch_next(struct ptl_flow_batch *batch);
 
+/* Blocks that were executed one after the other. Events may stand between the blocks. */
+struct ptl_flow_run {
+	const struct ptl_flow_block *const *blocks;
+	uint64_t instructions; /* sums over the blocks */
+	uint32_t count;        /* number of blocks, at least 1 */
+	uint32_t branches;
+};
+
+/*
+ * Returns all blocks of the batch as runs, in order, without a copy; *count: number of runs. The engine gives the same
+ * run again when packets repeat: as long as *generation is the same in batches of one decoder, an equal pointer is an
+ * equal run, and a caller may remember its own results by run. 0: runs are never the same. Valid as blocks are. With
+ * counts_only, there are no runs.
+ */
+const struct ptl_flow_run *const *ptl_flow_batch_runs(const struct ptl_flow_batch *batch, size_t *count,
+						      uint64_t *generation);
+
+/* Arrays for blocks: an element of each array is a block's. Arrays that are NULL are not filled. */
+struct ptl_flow_arrays {
+	size_t size;  /* sizeof(struct ptl_flow_arrays) */
+	uint64_t *ip; /* members as in struct ptl_flow_block */
+	uint64_t *last_ip;
+	uint64_t *target;
+	uint64_t *time; /* as in struct ptl_flow_item */
+	uint32_t *instructions;
+	uint32_t *bytes; /* `size` of the block */
+	uint32_t *image;
+	uint8_t *branch;
+	uint8_t *mode;
+	bool over_events; /* skips events; otherwise blocks end before the next event */
+};
+
+/*
+ * Writes the next blocks of the batch, at most `room`, and moves behind these blocks, as many calls of
+ * ptl_flow_batch_next would. Returns the number of blocks. 0: the batch has ended, or an event is next. Much faster than
+ * block after block. Not for views with counts_only: then always 0.
+ */
+size_t ptl_flow_batch_arrays(struct ptl_flow_batch *batch, const struct ptl_flow_arrays *arrays, size_t room);
+
 /*
  * A view makes a partial result of each segment, on any thread. Neighbouring partial results are merged in order. merge
  * must be associative: then the result does not depend on the number of threads.
