@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Measures decoding in a fuzzer's pattern: testdata/examples/edges opens and decodes the same packets again and again, with PTL's
-# engine and with libipt. libxdc, a decoder for fuzzers, is not in Debian, and therefore not compared.
+# engine and with libipt. decoder_bench.c measures decoders that keep what they know of the code.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 edges=$(dirname "${PTL_BENCH:?names the folder of the built benchmarks: use make bench}")/examples/edges

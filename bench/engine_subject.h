@@ -83,7 +83,7 @@ static void load_subject(struct subject *subject)
 	qsort(subject->ranges, subject->range_count, sizeof(subject->ranges[0]), compare_ranges);
 }
 
-static void make_subject(struct subject *subject)
+static inline void make_subject(struct subject *subject)
 {
 	struct random_flow *flow = calloc(1, sizeof(*flow));
 
@@ -171,7 +171,7 @@ static void write_file(const char *directory, const char *name, const uint8_t *d
 	}
 }
 
-static int write_padded(const char *from, const char *to)
+static inline int write_padded(const char *from, const char *to)
 {
 	struct subject subject = {.name = "padded", .directory = from};
 	FILE *map;

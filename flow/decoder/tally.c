@@ -11,6 +11,7 @@
 
 #define CR3_IGNORED 0x1full /* flags, no address */
 #define SPACES_MAX 1024u
+#define AHEAD 8 /* runs between the prefetch of a known run and its use */
 
 /* Counts the way from the last block to a block. */
 static void count_way(struct decoder_tally *tally, uint64_t to, uint32_t in, bool counts)
@@ -89,27 +90,34 @@ struct place {
 
 /* Counts all runs that end at or before block `stop`. Returns false without memory. */
 static inline __attribute__((always_inline)) bool count_runs(struct decoder_tally *tally,
-							     const struct flow_batch *batch, struct place *place,
+							     const struct flow_batch *batch, struct place *at,
 							     size_t stop, bool details_needed)
 {
-	for (; place->run < batch->run_count; place->run++) {
-		const struct flow_block_run *run = batch->runs[place->run];
+	struct place place = *at;
+	bool more = true;
+
+	for (; place.run < batch->run_count; place.run++) {
+		const struct flow_block_run *run = batch->runs[place.run];
 		const struct decoder_known_run *known = decoder_known_find(tally, run, 0);
 
+		if (place.run + AHEAD < batch->run_count)
+			__builtin_prefetch(&tally->known[decoder_known_place(tally, batch->runs[place.run + AHEAD])]);
 		/* A known run is counted without a look at the run, whose memory is less likely in the CPU's caches. */
 		if (__builtin_expect(!known->run, 0)) {
-			if (place->block + run->count > stop)
-				return true;
+			if (place.block + run->count > stop)
+				break;
 			known = decoder_known_add(tally, run, 0);
-			if (!known)
-				return false;
-		} else if (place->block + known->blocks > stop) {
-			return true;
+			more = known != NULL;
+			if (!more)
+				break;
+		} else if (place.block + known->blocks > stop) {
+			break;
 		}
-		place->block += known->blocks;
+		place.block += known->blocks;
 		count_run(tally, known, details_needed);
 	}
-	return true;
+	*at = place;
+	return more;
 }
 
 static bool take_runs(struct decoder_tally *tally, const struct flow_batch *batch, struct place *place, size_t stop)
