@@ -196,6 +196,13 @@ static void give_turn(struct ptl_flow_iterator *iterator, enum turn turn)
 	pthread_mutex_unlock(&iterator->lock);
 }
 
+/* Returns what ptl_flow_next returns at the end. */
+static int end_flow(const struct ptl_flow_iterator *iterator, const struct ptl_flow_item **item)
+{
+	*item = NULL;
+	return iterator->status < 0 ? common_fail(iterator->status, "%s", iterator->text) : 0;
+}
+
 int ptl_flow_next(struct ptl_flow_iterator *iterator, const struct ptl_flow_item **item)
 {
 	while (iterator->walking || await_batch(iterator)) {
@@ -205,8 +212,25 @@ int ptl_flow_next(struct ptl_flow_iterator *iterator, const struct ptl_flow_item
 			return 1;
 		give_turn(iterator, TURN_DECODER);
 	}
-	*item = NULL;
-	return iterator->status < 0 ? common_fail(iterator->status, "%s", iterator->text) : 0;
+	return end_flow(iterator, item);
+}
+
+int ptl_flow_next_arrays(struct ptl_flow_iterator *iterator, const struct ptl_flow_arrays *arrays, size_t room,
+			 size_t *count, const struct ptl_flow_item **item)
+{
+	*count = 0;
+	while (iterator->walking || await_batch(iterator)) {
+		*count = ptl_flow_batch_arrays(&iterator->batch, arrays, room);
+		if (*count)
+			iterator->batch.item = (struct ptl_flow_item){.segment = &iterator->segment,
+								      .latest = UINT64_MAX};
+		*item = *count ? &iterator->batch.item : ptl_flow_batch_next(&iterator->batch);
+		iterator->walking = *item != NULL;
+		if (*item)
+			return 1;
+		give_turn(iterator, TURN_DECODER);
+	}
+	return end_flow(iterator, item);
 }
 
 void ptl_flow_iterator_free(struct ptl_flow_iterator *iterator)

@@ -14,7 +14,7 @@ TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path.insert(0, os.path.join(TOP, "packaging"))
 from declarations import declarations  # noqa: E402
 
-HEADERS = ("bytes", "error", "event", "guid", "kernel", "reader", "relogger", "trace", "writer", "flow")
+HEADERS = ("bytes", "error", "event", "guid", "kernel", "reader", "relogger", "trace", "writer", "flow", "decoder")
 
 
 def loops():

@@ -58,32 +58,28 @@ int python_flow_rows(struct ptl_flow_iterator *iterator, struct python_flow_row 
 	return 0;
 }
 
-static void fill_columns(const struct python_columns *columns, size_t i, const struct ptl_flow_item *item)
+/* Returns the columns that libptl-flow fills, from row `first` on. */
+static struct ptl_flow_arrays arrays_of(const struct python_columns *columns, size_t first)
 {
-	const struct ptl_flow_block *block = item->block;
+#define FROM(column) (columns->column ? columns->column + first : NULL)
+	return (struct ptl_flow_arrays){
+		.size = sizeof(struct ptl_flow_arrays),
+		.ip = FROM(ip),
+		.last_ip = FROM(last_ip),
+		.target = FROM(target),
+		.time = FROM(time),
+		.instructions = FROM(instructions),
+		.bytes = FROM(size),
+		.image = FROM(image),
+		.branch = FROM(branch),
+	};
+#undef FROM
+}
 
-	if (columns->ip)
-		columns->ip[i] = block->ip;
-	if (columns->last_ip)
-		columns->last_ip[i] = block->last_ip;
-	if (columns->time)
-		columns->time[i] = item->time;
-	if (columns->target)
-		columns->target[i] = block->target;
-	if (columns->instructions)
-		columns->instructions[i] = block->instructions;
-	if (columns->size)
-		columns->size[i] = block->size;
-	if (columns->image)
-		columns->image[i] = block->image;
-	if (columns->pid)
-		columns->pid[i] = item->segment->pid;
-	if (columns->tid)
-		columns->tid[i] = item->segment->tid;
-	if (columns->cpu)
-		columns->cpu[i] = item->segment->cpu;
-	if (columns->branch)
-		columns->branch[i] = block->branch;
+static void fill_numbers(uint32_t *numbers, size_t first, size_t count, uint32_t number)
+{
+	for (size_t i = first; numbers && i < first + count; i++)
+		numbers[i] = number;
 }
 
 int python_flow_columns(struct ptl_flow_iterator *iterator, const struct python_columns *columns, size_t room,
@@ -94,14 +90,20 @@ int python_flow_columns(struct ptl_flow_iterator *iterator, const struct python_
 	*gaps = 0;
 	*count = 0;
 	while (*count < room) {
-		int status = ptl_flow_next(iterator, &item);
+		const struct ptl_flow_arrays arrays = arrays_of(columns, *count);
+		size_t got;
+		int status = ptl_flow_next_arrays(iterator, &arrays, room - *count, &got, &item);
 
 		if (status <= 0)
 			return status;
-		if (item->block)
-			fill_columns(columns, (*count)++, item);
-		else
+		if (got) {
+			fill_numbers(columns->pid, *count, got, item->segment->pid);
+			fill_numbers(columns->tid, *count, got, item->segment->tid);
+			fill_numbers(columns->cpu, *count, got, item->segment->cpu);
+			*count += got;
+		} else {
 			*gaps += item->event->kind == PTL_FLOW_GAP;
+		}
 	}
 	return 0;
 }

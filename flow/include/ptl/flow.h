@@ -409,6 +409,13 @@ int ptl_flow_iterator_new(struct ptl_flow *flow, const struct ptl_flow_options *
  * memory of the item is valid until the next call. One thread at a time may use an iterator.
  */
 int ptl_flow_next(struct ptl_flow_iterator *iterator, const struct ptl_flow_item **item);
+/*
+ * As ptl_flow_next, for many blocks at a time: writes the next blocks, at most `room`, all of one segment, as
+ * ptl_flow_batch_arrays does. *count: number of blocks; then *item has the segment alone. 0 blocks: *item is an event. With
+ * over_events, there are no events.
+ */
+int ptl_flow_next_arrays(struct ptl_flow_iterator *iterator, const struct ptl_flow_arrays *arrays, size_t room,
+			 size_t *count, const struct ptl_flow_item **item);
 /* Frees the iterator. Allowed at any time: the remaining flow is not decoded. NULL is allowed. */
 void ptl_flow_iterator_free(struct ptl_flow_iterator *iterator);
 
