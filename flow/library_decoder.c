@@ -141,7 +141,7 @@ static void limit_memory(struct ptl_decoder *decoder)
 	native_code_clear(decoder->native.code);
 	native_code_trim(decoder->native.code);
 	decoder_pages_free(decoder_code_release(&decoder->code));
-	decoder_tally_forget(&decoder->tally);
+	decoder_tally_release(&decoder->tally);
 }
 
 /* Tells the engine of changes. */

@@ -156,3 +156,17 @@ bool decoder_known_open(struct decoder_tally *tally)
 {
 	return tally->known_capacity || grow_known(tally);
 }
+
+void decoder_known_close(struct decoder_tally *tally)
+{
+	free(tally->known);
+	free(tally->details);
+	free(tally->counts);
+	free(tally->counted);
+	free(tally->lists);
+	tally->known = NULL;
+	tally->details = NULL;
+	tally->counts = tally->counted = tally->lists = NULL;
+	tally->known_count = tally->known_capacity = tally->detail_capacity = tally->count_capacity = 0;
+	tally->counted_count = tally->counted_capacity = tally->list_count = tally->list_capacity = 0;
+}

@@ -57,6 +57,12 @@ void decoder_tally_forget(struct decoder_tally *tally)
 	decoder_known_clear(tally);
 }
 
+void decoder_tally_release(struct decoder_tally *tally)
+{
+	decoder_known_spread(tally);
+	decoder_known_close(tally);
+}
+
 /* ---- batches ------------------------------------------------------------------------------------------- */
 
 /* Counts an execution of a known run, and the way to the run. */
@@ -334,11 +340,7 @@ void decoder_tally_close(struct decoder_tally *tally)
 {
 	decoder_rows_close(&tally->edges);
 	decoder_rows_close(&tally->functions);
-	free(tally->known);
-	free(tally->details);
-	free(tally->counts);
-	free(tally->counted);
-	free(tally->lists);
+	decoder_known_close(tally);
 	free(tally->spaces);
 	*tally = (struct decoder_tally){0};
 }

@@ -93,6 +93,8 @@ int decoder_tally_end(struct decoder_tally *tally);
 void decoder_tally_drop(struct decoder_tally *tally);
 /* Forgets all known runs, because their memory may be gone. Keeps the counts. */
 void decoder_tally_forget(struct decoder_tally *tally);
+/* As decoder_tally_forget, and frees the memory. */
+void decoder_tally_release(struct decoder_tally *tally);
 size_t decoder_tally_memory(const struct decoder_tally *tally);
 
 #endif

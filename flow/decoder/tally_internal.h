@@ -83,5 +83,7 @@ struct decoder_known_run *decoder_known_add(struct decoder_tally *tally, const s
 void decoder_known_spread(struct decoder_tally *tally);
 /* Forgets all runs, whose counts are 0. */
 void decoder_known_clear(struct decoder_tally *tally);
+/* As decoder_known_clear, and frees the memory. */
+void decoder_known_close(struct decoder_tally *tally);
 
 #endif

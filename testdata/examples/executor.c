@@ -93,8 +93,7 @@ static int open_decoder(struct executor *executor, const struct ptl_machine *mac
 /* Runs the program once. Returns 0, or PTL_SYSTEM if there is no trace. */
 static int record(const struct executor *executor)
 {
-	char *argv[64] = {"ptl-record", "-q", "--source", (char *)executor->source, "-o", (char *)executor->trace,
-			  "--"};
+	const char *argv[64] = {"ptl-record", "-q", "--source", executor->source, "-o", executor->trace, "--"};
 	size_t count = 7;
 	int result = 0;
 	pid_t pid;
@@ -104,7 +103,7 @@ static int record(const struct executor *executor)
 	pid = fork();
 	if (!pid) {
 		personality(ADDR_NO_RANDOMIZE);
-		execvp(argv[0], argv);
+		execvp(argv[0], (char *const *)argv);
 		perror(argv[0]);
 		_exit(127);
 	}

@@ -73,8 +73,8 @@ struct ptl_decoder_options {
 
 	unsigned outputs; /* PTL_DECODER_EDGES and so on */
 	/*
-	 * Counts of edges by ptl_decoder_bitmap_index. ptl_decoder_end adds the execution's counts. A count stops at
-	 * 255. The caller clears the bitmap. bitmap_size: a power of two from 64 to 1 << 30, or 0: no bitmap.
+	 * Counts of edges by ptl_decoder_bitmap_index, complete after ptl_decoder_end. A count stops at 255. The caller
+	 * clears the bitmap. bitmap_size: a power of two from 64 to 1 << 30, or 0: no bitmap.
 	 */
 	uint8_t *bitmap;
 	size_t bitmap_size;
@@ -107,7 +107,8 @@ struct ptl_decoder_options {
 	size_t segment_limit;
 	/*
 	 * Bytes of memory for all that is known of code and edges. A decoder above the limit forgets what it knows of
-	 * code between two PSBs; when edges reach a quarter of the limit, further edges have no row. 0: 256 MiB.
+	 * code between two PSBs; when edges reach a quarter of the limit, further edges have no row. Up to 64 MiB
+	 * of forgotten memory are kept for later use. 0: 256 MiB.
 	 */
 	size_t memory_limit;
 };
@@ -120,8 +121,8 @@ int ptl_decoder_new(const struct ptl_decoder_options *options, struct ptl_decode
 /*
  * Makes a second decoder, which may run in another thread, with its own options. Both decoders share what was known of
  * the code so far, read-only; each adds its own memory. The code must be equal: `memory`, `memory_count`, `machine` and
- * `filter` must be 0 in the options, and are those of the first decoder; `read` NULL is the first decoder's. `read` is
- * called by both decoders at once.
+ * `filter` must be 0 in the options, and are those of the first decoder; `read` NULL is the first decoder's, with the
+ * first decoder's context if `read_context` is NULL. `read` is called by both decoders at once.
  */
 int ptl_decoder_fork(struct ptl_decoder *decoder, const struct ptl_decoder_options *options, struct ptl_decoder **fork);
 /* Frees the decoder. Forks live on. NULL is allowed. */
@@ -167,7 +168,10 @@ struct ptl_decoder_sums {
  * ptl_decoder_reset.
  */
 int ptl_decoder_feed(struct ptl_decoder *decoder, const void *bytes, size_t size);
-/* Decodes all whole packets fed so far, so that `batch` has their flow. */
+/*
+ * Decodes all whole packets fed so far, so that `batch` has their flow. A PSB+ that is not complete waits, and so does a
+ * packet whose meaning may depend on the next packets, such as an overflow.
+ */
 int ptl_decoder_flush(struct ptl_decoder *decoder);
 /* Tells that `bytes` of packets (0: an unknown number) are missing here. Decoding continues at the next PSB. */
 int ptl_decoder_lost(struct ptl_decoder *decoder, uint64_t bytes);
@@ -175,7 +179,10 @@ int ptl_decoder_lost(struct ptl_decoder *decoder, uint64_t bytes);
 int ptl_decoder_end(struct ptl_decoder *decoder, struct ptl_decoder_sums *sums);
 /* As ptl_decoder_feed and ptl_decoder_end, without a copy of the packets. */
 int ptl_decoder_run(struct ptl_decoder *decoder, const void *bytes, size_t size, struct ptl_decoder_sums *sums);
-/* Drops the execution: packets fed since the last ptl_decoder_end count nowhere. Knowledge of code stays. */
+/*
+ * Drops the execution: packets fed since the last ptl_decoder_end count nowhere, except in the bitmap, which may have
+ * counts of decoded packets. Knowledge of code stays.
+ */
 void ptl_decoder_reset(struct ptl_decoder *decoder);
 
 /* --- results --------------------------------------------------------------------------------------- */
