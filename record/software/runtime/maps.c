@@ -153,6 +153,35 @@ bool runtime_maps_next_executable(uint64_t address, struct runtime_map *map)
 	return found;
 }
 
+struct data_run {
+	uint64_t address, start, end; /* end of the wanted mappings; range of the last such mappings without a gap */
+};
+
+static bool extends_run(void *context, const struct runtime_map *map)
+{
+	struct data_run *run = context;
+	const bool is_data = map->readable && !map->writable && !map->executable && !map->shared && !map->inode;
+
+	if (map->base >= run->address)
+		return true;
+	if (!is_data)
+		run->end = 0;
+	else if (map->base != run->end)
+		run->start = map->base;
+	if (is_data)
+		run->end = map->end;
+	return false;
+}
+
+uint64_t runtime_maps_data_below(uint64_t address)
+{
+	static struct runtime_map map;
+	struct data_run run = {address, 0, 0};
+
+	find_map(&map, extends_run, &run);
+	return run.end == address ? run.start : address;
+}
+
 /* ---- free memory ---- */
 
 struct gap {

@@ -256,6 +256,8 @@ struct runtime_map {
 bool runtime_maps_find(uint64_t address, struct runtime_map *map);
 /* Finds the first executable mapping that ends above the address. */
 bool runtime_maps_next_executable(uint64_t address, struct runtime_map *map);
+/* Returns the start of the adjacent read-only mappings without a file that end at the address; else the address. */
+uint64_t runtime_maps_data_below(uint64_t address);
 /*
  * Returns an address in the largest free gap of [low, high) with at least `size` bytes, outside of the stack; 0: no
  * such gap. The caller holds runtime.lock.

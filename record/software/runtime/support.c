@@ -23,8 +23,6 @@
 #define STRING_MIN 256u
 #define ARENA_PIECE (1u << 20)
 #define OWN_TRIES 256u
-/* distance of the vdso's data below its code, in bytes, at most */
-#define VDSO_DATA 0x10000ull
 /* minimal and maximal distance between the cache and the program's code; 2 GiB would be out of reach */
 #define NEAR_MIN (512ll << 20)
 #define NEAR_MAX (1536ll << 20)
@@ -373,6 +371,8 @@ int64_t runtime_read_file(const char *path, char *out, size_t size)
 /* ---- time ---- */
 
 static int (*vdso_clock)(clockid_t, struct timespec *);
+/* start of the vdso's data, which the kernel maps below the vdso */
+static uint64_t vdso_data;
 
 static bool same_text(const char *a, const char *b)
 {
@@ -390,6 +390,7 @@ void runtime_clock_start(uint64_t vdso)
 	const uint32_t *hash = NULL;
 	uint64_t bias = vdso;
 
+	vdso_data = runtime_maps_data_below(vdso);
 	for (unsigned i = 0; i < header->e_phnum; i++) {
 		if (segments[i].p_type == PT_LOAD)
 			bias = vdso - segments[i].p_vaddr + segments[i].p_offset;
@@ -411,7 +412,7 @@ void runtime_clock_start(uint64_t vdso)
 
 void runtime_clock_unmapped(uint64_t base, uint64_t end)
 {
-	if (vdso_clock && (uint64_t)vdso_clock >= (base & ~4095ull) && (uint64_t)vdso_clock - VDSO_DATA < end)
+	if (vdso_clock && (uint64_t)vdso_clock >= (base & ~4095ull) && vdso_data < end)
 		vdso_clock = NULL;
 }
 
