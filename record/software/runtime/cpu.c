@@ -59,6 +59,7 @@ static void call_owners(void)
 		slot = runtime_slot_at((uint32_t)owner - 1);
 		__atomic_store_n(&slot->psb_next, 0, __ATOMIC_RELAXED);
 		__atomic_store_n(&runtime_thread_of(slot)->limit, 0, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&slot->pt_limit, 0, __ATOMIC_SEQ_CST);
 	}
 }
 

@@ -253,6 +253,7 @@ void runtime_encoder_set_limit(struct channel_slot *slot, const struct channel_c
 	uint64_t tail = __atomic_load_n(&slot->pt_tail, __ATOMIC_ACQUIRE);
 	uint64_t limit = slot->pt_lap + config->pt_ring_size;
 	uint64_t room = tail + config->pt_ring_size - 2 * RUNTIME_STEP_MAX;
+	struct runtime_thread *thread = runtime_thread_of(slot);
 
 	if (room < limit)
 		limit = room;
@@ -263,7 +264,6 @@ void runtime_encoder_set_limit(struct channel_slot *slot, const struct channel_c
 		limit = 0;
 	} else if (config->timing >= PTL_TIMING_MTC) {
 		/* Adapts the number of bytes between two clock readings. */
-		struct runtime_thread *thread = runtime_thread_of(slot);
 		const uint64_t passed = thread->time_seen - thread->time_looked;
 
 		if (passed < TIME_SHORT && thread->time_bytes < TIME_BYTES_MAX)
@@ -276,5 +276,8 @@ void runtime_encoder_set_limit(struct channel_slot *slot, const struct channel_c
 		if (slot->pt_head + thread->time_bytes < limit)
 			limit = slot->pt_head + thread->time_bytes;
 	}
-	slot->pt_limit = limit;
+	__atomic_store_n(&slot->pt_limit, limit, __ATOMIC_SEQ_CST);
+	/* A request in between set both limits to 0. */
+	if (!__atomic_load_n(&thread->limit, __ATOMIC_SEQ_CST))
+		__atomic_store_n(&slot->pt_limit, 0, __ATOMIC_SEQ_CST);
 }

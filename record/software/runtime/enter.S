@@ -17,23 +17,20 @@
 	jmp enter_runtime
 .endm
 
-	.globl runtime_to_lookup
-	.hidden runtime_to_lookup
 	.globl runtime_to_link, runtime_to_check, runtime_to_indirect, runtime_to_return_miss, runtime_to_syscall, runtime_to_other
 	.hidden runtime_to_link, runtime_to_check, runtime_to_indirect, runtime_to_return_miss, runtime_to_syscall, runtime_to_other
 runtime_to_link:
 	ENTER RUNTIME_REASON_LINK
 
 /*
- * At a block's head: TNT bits are to be written, or somebody wants the thread's attention. rax: the head, behind whose words the
- * block's address in the program stands; rax's own value is in scratch 0.
+ * At a block's check: TNT bits are to be written, or somebody wants the thread's attention. rax: address at which the thread goes
+ * on; rax's own value is in scratch 0. The program's address is stored.
  */
 runtime_to_check:
 	mov gs:[RUNTIME_TARGET], rax
 	mov gs:[RUNTIME_SCRATCH + 8], rcx
 	mov gs:[RUNTIME_SCRATCH + 16], rdx
 	mov gs:[RUNTIME_SCRATCH + 24], rsi
-	mov rsi, rax
 	lahf
 	seto al
 	/* The head of a forgotten block jumps here, too. */
@@ -68,137 +65,166 @@ runtime_to_check:
 	mov rsi, gs:[RUNTIME_SCRATCH + 24]
 	jmp gs:[RUNTIME_TARGET]
 check_slow:
-	mov rcx, [rsi - 16]
 	mov dword ptr gs:[RUNTIME_REASON], RUNTIME_REASON_CHECK
-	jmp 9f
+	add al, 127
+	sahf
+	mov rax, gs:[RUNTIME_SCRATCH]
+	mov rcx, gs:[RUNTIME_SCRATCH + 8]
+	mov rdx, gs:[RUNTIME_SCRATCH + 16]
+	mov rsi, gs:[RUNTIME_SCRATCH + 24]
+	jmp enter_runtime
 
 runtime_to_syscall:
 	ENTER RUNTIME_REASON_SYSCALL
 runtime_to_other:
 	ENTER RUNTIME_REASON_OTHER
-runtime_to_lookup:
-	ENTER RUNTIME_REASON_LOOKUP
 
 /*
  * rax: the address returned to, rdx: the index of the return stack's top; the values of rax, rcx and rdx are in scratch 0 to 2.
  * With an empty stack, the return is as any indirect branch.
  */
 runtime_to_return_miss:
+	mov gs:[RUNTIME_PC], rax
 	mov rcx, gs:[RUNTIME_RETURNS + rdx * 4]
 	lea rcx, [rcx - 1]
-	jrcxz runtime_to_indirect_from_return
-	mov gs:[RUNTIME_PC], rax
 	mov rax, gs:[RUNTIME_SCRATCH]
+	jrcxz 1f
 	mov rcx, gs:[RUNTIME_SCRATCH + 8]
 	mov rdx, gs:[RUNTIME_SCRATCH + 16]
 	ENTER RUNTIME_REASON_RETURN_MISS
-runtime_to_indirect_from_return:
-	jmp runtime_to_indirect
+1:	mov rcx, gs:[RUNTIME_SCRATCH + 8]
+	mov gs:[RUNTIME_SCRATCH], rcx
+	mov rcx, gs:[RUNTIME_PC]
+	/* falls through */
 
 /*
- * An indirect branch. rax: target; scratch 0 to 2: values of rax, rcx and rdx. Writes the pending TNT bits and a TIP
- * packet, and continues at the translated target if the table has the target.
+ * An indirect branch. rcx: target; scratch 0 and 2: values of rcx and rdx. Writes the pending TNT bits and a TIP packet, and
+ * continues at the translated target if a table has the target.
  */
 runtime_to_indirect:
-	mov gs:[RUNTIME_SCRATCH + 24], rsi
-	mov rcx, rax
+	mov gs:[RUNTIME_SCRATCH + 8], rax
 	lahf
 	seto al
-	mov rsi, gs:[RUNTIME_SLOT_PT_HEAD]
-	cmp rsi, gs:[RUNTIME_SLOT_PT_LIMIT]
+	mov rdx, gs:[RUNTIME_SLOT_PT_HEAD]
+	cmp rdx, gs:[RUNTIME_SLOT_PT_LIMIT]
 	jae indirect_slow
-	add rsi, gs:[RUNTIME_SLOT_PT_BIAS]
+	add rdx, gs:[RUNTIME_SLOT_PT_BIAS]
 	cmp r15, 128
 	jae 4f
 	/* Up to six TNT bits. Without bits, the next packet overwrites the byte. */
-	lea edx, [r15 + r15]
-	mov [rsi], dl
-	cmp r15d, 2
-	sbb rsi, -1
-1:	mov r15d, 1
-	/* TIP with the address bytes that differ from the last address. */
-	mov rdx, rcx
-	xor rdx, gs:[RUNTIME_SLOT_LAST_IP]
-	mov gs:[RUNTIME_SLOT_LAST_IP], rcx
-	mov [rsi + 1], rcx
-	shr rdx, 16
+	add r15d, r15d
+	mov [rdx], r15b
+	cmp r15d, 4
+	sbb rdx, -1
+	/* TIP with the address bytes that differ from the last address, whose low 16 bits do not matter. */
+1:	mov r15, rcx
+	xor r15, gs:[RUNTIME_SLOT_LAST_IP]
+	mov [rdx + 1], rcx
+	shr r15, 16
 	jnz 6f
-	mov byte ptr [rsi], 0x2d
-	add rsi, 3
-2:	sub rsi, gs:[RUNTIME_SLOT_PT_BIAS]
-	mov gs:[RUNTIME_SLOT_PT_HEAD], rsi
-	mov edx, ecx
+	mov byte ptr [rdx], 0x2d
+	add rdx, 3
+2:	sub rdx, gs:[RUNTIME_SLOT_PT_BIAS]
+	mov gs:[RUNTIME_SLOT_PT_HEAD], rdx
+	movzx edx, cx
+	mov r15, gs:[RUNTIME_TARGETS_AT]
+	mov rdx, [r15 + rdx * 8]
+	mov r15d, 1
+	cmp [rdx], rcx
+	jne 3f
+	mov rdx, [rdx + 8]
+indirect_found:
+	mov gs:[RUNTIME_TARGET], rdx
+	add al, 127
+	sahf
+	mov rax, gs:[RUNTIME_SCRATCH + 8]
+	mov rdx, gs:[RUNTIME_SCRATCH + 16]
+	mov rcx, gs:[RUNTIME_SCRATCH]
+	jmp gs:[RUNTIME_TARGET]
+
+	/* Another target has the place. The table of blocks may have the target, which then gets the place. */
+3:	mov edx, ecx
 	shr edx, RUNTIME_TABLE_SHIFT
 	xor edx, ecx
 	and edx, RUNTIME_TABLE_SIZE - 1
-	mov rsi, gs:[RUNTIME_TABLE]
-	mov rdx, [rsi + rdx * 8]
+	mov r15, gs:[RUNTIME_TABLE]
+	mov rdx, [r15 + rdx * 8]
+	mov r15d, 1
 	test rdx, rdx
 	jz indirect_miss
 	cmp [rdx - 8], rcx
 	jne indirect_miss
-	mov gs:[RUNTIME_TARGET], rdx
-	add al, 127
-	sahf
-	mov rax, gs:[RUNTIME_SCRATCH]
-	mov rcx, gs:[RUNTIME_SCRATCH + 8]
-	mov rdx, gs:[RUNTIME_SCRATCH + 16]
-	mov rsi, gs:[RUNTIME_SCRATCH + 24]
-	jmp gs:[RUNTIME_TARGET]
+	mov rdx, [rdx - 16]
+	test rdx, rdx
+	jz indirect_miss
+	movzx ecx, cx
+	mov r15, gs:[RUNTIME_TARGETS_AT]
+	mov [r15 + rcx * 8], rdx
+	mov r15d, 1
+	mov rdx, [rdx + 8]
+	jmp indirect_found
+
 	/* More TNT bits: two or three packets of six bits, or a long packet. */
-4:	cmp r15, 0x80000
+4:	mov gs:[RUNTIME_SCRATCH + 24], rsi
+	cmp r15, 0x80000
 	jae 5f
-	mov rdx, r15
+	mov rsi, r15
 	cmp r15, 0x2000
-	jb 3f
-	shr rdx, 12
-	add edx, edx
-	mov [rsi], dl
-	inc rsi
-	mov rdx, r15
-	and edx, 0xfff
-	or edx, 0x1000
-3:	mov r15, rdx
-	shr rdx, 6
-	add edx, edx
-	mov [rsi], dl
-	mov edx, r15d
-	and edx, 0x3f
-	lea edx, [rdx + rdx + 0x80]
-	mov [rsi + 1], dl
-	add rsi, 2
+	jb 8f
+	shr rsi, 12
+	add esi, esi
+	mov [rdx], sil
+	inc rdx
+	mov rsi, r15
+	and esi, 0xfff
+	or esi, 0x1000
+8:	mov r15, rsi
+	shr rsi, 6
+	add esi, esi
+	mov [rdx], sil
+	mov esi, r15d
+	and esi, 0x3f
+	lea esi, [rsi + rsi + 0x80]
+	mov [rdx + 1], sil
+	add rdx, 2
+	mov rsi, gs:[RUNTIME_SCRATCH + 24]
 	jmp 1b
-5:	mov rdx, r15
-	shr rdx, 48
-	jnz indirect_slow
-	mov rdx, r15
-	shl rdx, 16
-	or rdx, 0xa302
-	mov [rsi], rdx
-	add rsi, 8
+5:	mov rsi, r15
+	shr rsi, 48
+	jnz 9f
+	mov rsi, r15
+	shl rsi, 16
+	or rsi, 0xa302
+	mov [rdx], rsi
+	add rdx, 8
+	mov rsi, gs:[RUNTIME_SCRATCH + 24]
 	jmp 1b
-6:	shr rdx, 16
+9:	mov rsi, gs:[RUNTIME_SCRATCH + 24]
+	jmp indirect_slow
+
+	/* The address has more bytes than 2. */
+6:	mov gs:[RUNTIME_SLOT_LAST_IP], rcx
+	shr r15, 16
 	jnz 7f
-	mov byte ptr [rsi], 0x4d
-	add rsi, 5
+	mov byte ptr [rdx], 0x4d
+	add rdx, 5
 	jmp 2b
-7:	mov byte ptr [rsi], 0x6d
-	add rsi, 7
+7:	mov byte ptr [rdx], 0x6d
+	add rdx, 7
 	jmp 2b
 
-/* rcx: the program's address; rax: the flags. */
+/* rcx: the program's address; rax: the flags; the values of rax, rcx and rdx are in scratch 1, 0 and 2. */
 indirect_miss:
 	mov dword ptr gs:[RUNTIME_REASON], RUNTIME_REASON_LOOKUP
-	jmp 9f
+	jmp 1f
 indirect_slow:
 	mov dword ptr gs:[RUNTIME_REASON], RUNTIME_REASON_INDIRECT
-9:	mov gs:[RUNTIME_PC], rcx
+1:	mov gs:[RUNTIME_PC], rcx
 	add al, 127
 	sahf
-	mov rax, gs:[RUNTIME_SCRATCH]
-	mov rcx, gs:[RUNTIME_SCRATCH + 8]
+	mov rax, gs:[RUNTIME_SCRATCH + 8]
 	mov rdx, gs:[RUNTIME_SCRATCH + 16]
-	mov rsi, gs:[RUNTIME_SCRATCH + 24]
+	mov rcx, gs:[RUNTIME_SCRATCH]
 	/* falls through */
 
 enter_runtime:

@@ -25,10 +25,10 @@
 #define RUNTIME_TO_RETURN_MISS (RUNTIME_THREAD_AT + 264)
 #define RUNTIME_TO_SYSCALL (RUNTIME_THREAD_AT + 272)
 #define RUNTIME_TO_OTHER (RUNTIME_THREAD_AT + 280)
-#define RUNTIME_TO_LOOKUP (RUNTIME_THREAD_AT + 288)
 #define RUNTIME_IN_SYSCALL (RUNTIME_THREAD_AT + 296)
 #define RUNTIME_PENDING (RUNTIME_THREAD_AT + 304)
 #define RUNTIME_SELF (RUNTIME_THREAD_AT + 312)
+#define RUNTIME_TARGETS_AT (RUNTIME_THREAD_AT + 320)
 #define RUNTIME_RETURNS (RUNTIME_THREAD_AT + 512) /* 64 entries of 16 bytes */
 
 /* struct channel_slot's members. */
@@ -38,7 +38,9 @@
 #define RUNTIME_SLOT_LAST_IP 240
 #define RUNTIME_SLOT_INSTRUCTIONS 200
 
-/* Entries of the table of translated targets. */
+/* Size of the table of indirect branch targets, by the low 16 bits of the address. */
+#define RUNTIME_TARGETS 0x10000
+/* Size of the table of translated targets. */
 #define RUNTIME_TABLE_SIZE 0x40000
 /* The table index of an address is (low half ^ low half >> RUNTIME_TABLE_SHIFT) modulo the table's size. */
 #define RUNTIME_TABLE_SHIFT 12

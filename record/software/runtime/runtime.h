@@ -36,6 +36,8 @@ struct runtime_return {
 	uint64_t code;
 };
 
+struct cache_target;
+
 /* Data of a traced thread, at RUNTIME_THREAD_AT of the thread's slot. %gs points to the slot. */
 struct runtime_thread {
 	uint64_t regs[16]; /* program's registers; R15 always, the other registers while the runtime works */
@@ -55,6 +57,7 @@ struct runtime_thread {
 	uint64_t in_syscall;
 	uint64_t pending; /* number of caught signals */
 	struct runtime_thread *self;
+	const struct cache_target **targets; /* table of indirect branch targets */
 	struct channel_slot *slot;
 	struct runtime_pending_signal *signals; /* RUNTIME_PENDING_MAX */
 	uint64_t mask;                          /* the program's blocked signals while `pending` is not 0 */
@@ -153,10 +156,10 @@ bool runtime_xsave(void *area, uint64_t mask);
 bool runtime_xrstor(const void *area, uint64_t mask);
 bool runtime_fxrstor(const void *area);
 extern const char runtime_to_link[], runtime_to_check[], runtime_to_indirect[], runtime_to_return_miss[],
-	runtime_to_syscall[], runtime_to_other[], runtime_to_lookup[], runtime_resume[], runtime_syscall_check[],
-	runtime_syscall_at[], runtime_syscall_behind[], runtime_syscall_interrupted[], runtime_syscall_kicked[],
-	runtime_signal_entry[], runtime_signal_return[], runtime_copy_at[], runtime_copy_end[], runtime_copy_failed[],
-	runtime_xsave_at[], runtime_xrstor_at[], runtime_fxrstor_at[];
+	runtime_to_syscall[], runtime_to_other[], runtime_resume[], runtime_syscall_check[], runtime_syscall_at[],
+	runtime_syscall_behind[], runtime_syscall_interrupted[], runtime_syscall_kicked[], runtime_signal_entry[],
+	runtime_signal_return[], runtime_copy_at[], runtime_copy_end[], runtime_copy_failed[], runtime_xsave_at[],
+	runtime_xrstor_at[], runtime_fxrstor_at[];
 
 #define RUNTIME_CALL(number, ...) RUNTIME_CALL_(number, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
 #define RUNTIME_CALL_(number, a, b, c, d, e, f, ...)                                                                   \
@@ -213,6 +216,8 @@ struct runtime_thread *runtime_thread_new(void);
 void runtime_thread_release(struct runtime_thread *thread);
 void runtime_thread_start(struct runtime_thread *thread, uint64_t time);
 void runtime_thread_end(struct runtime_thread *thread);
+/* Makes the thread enter the runtime at the next check or indirect branch. */
+void runtime_thread_call(struct runtime_thread *thread);
 void runtime_thread_call_all(void);
 void runtime_thread_again(struct runtime_thread *thread);
 void runtime_thread_continue(struct runtime_thread *thread);
@@ -308,6 +313,7 @@ void runtime_let_go(struct runtime_thread *thread, const char *why);
 
 bool runtime_cache_start(void);
 const void **runtime_cache_table(void);
+const struct cache_target **runtime_cache_targets(void);
 /* Returns a page for the code by which a thread leaves the cache; NULL: no memory, and the reserve is used up. */
 uint8_t *runtime_cache_departure(void);
 /* Returns whether a translation failed for lack of memory. The cache then stays as it is. */

@@ -256,7 +256,7 @@ static void queue(struct runtime_thread *thread, const siginfo_t *info, const st
 			thread->mask = context->mask;
 	}
 	__atomic_store_n(&thread->pending, thread->pending + 1, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&thread->limit, 0, __ATOMIC_SEQ_CST);
+	runtime_thread_call(thread);
 }
 
 static bool is_copying(uint64_t rip)
@@ -349,7 +349,7 @@ void runtime_on_signal(int signal, siginfo_t *info, struct kernel_context *conte
 		/* The program requires aligned accesses (AC); the runtime does not. */
 		context->regs[PLACE_FLAGS] &= ~0x40000ull;
 		thread->lost_alignment = true;
-		__atomic_store_n(&thread->limit, 0, __ATOMIC_SEQ_CST);
+		runtime_thread_call(thread);
 		return;
 	}
 	if (caused && runtime_cache_is_code(rip) && fault(thread, info, context))

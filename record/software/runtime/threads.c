@@ -41,10 +41,11 @@ HAS_OFFSET(scratch, RUNTIME_SCRATCH);
 HAS_OFFSET(stack, RUNTIME_STACK);
 HAS_OFFSET(table, RUNTIME_TABLE);
 HAS_OFFSET(entry[0], RUNTIME_TO_LINK);
-HAS_OFFSET(entry[6], RUNTIME_TO_LOOKUP);
+HAS_OFFSET(entry[5], RUNTIME_TO_OTHER);
 HAS_OFFSET(in_syscall, RUNTIME_IN_SYSCALL);
 HAS_OFFSET(pending, RUNTIME_PENDING);
 HAS_OFFSET(self, RUNTIME_SELF);
+HAS_OFFSET(targets, RUNTIME_TARGETS_AT);
 _Static_assert(offsetof(struct channel_slot, pt_head) == RUNTIME_SLOT_PT_HEAD &&
 		       offsetof(struct channel_slot, pt_bias) == RUNTIME_SLOT_PT_BIAS &&
 		       offsetof(struct channel_slot, pt_limit) == RUNTIME_SLOT_PT_LIMIT &&
@@ -136,8 +137,9 @@ static void prepare(struct runtime_thread *thread, struct channel_slot *slot, bo
 		.tnt = 1,
 		.stack = (uint64_t)extra + STACK_SIZE,
 		.table = runtime_cache_table(),
+		.targets = runtime_cache_targets(),
 		.entry = {runtime_to_link, runtime_to_check, runtime_to_indirect, runtime_to_return_miss,
-			  runtime_to_syscall, runtime_to_other, runtime_to_lookup},
+			  runtime_to_syscall, runtime_to_other},
 		.self = thread,
 		.slot = slot,
 		.signals = (struct runtime_pending_signal *)(void *)(extra + STACK_SIZE + ALTSTACK_SIZE),
@@ -236,11 +238,17 @@ void runtime_thread_end(struct runtime_thread *thread)
 	remove_from_list(thread);
 }
 
+void runtime_thread_call(struct runtime_thread *thread)
+{
+	__atomic_store_n(&thread->limit, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&thread->slot->pt_limit, 0, __ATOMIC_SEQ_CST);
+}
+
 void runtime_thread_call_all(void)
 {
 	runtime_lock(&runtime.threads_lock);
 	for (struct runtime_thread *thread = runtime.threads; thread; thread = thread->next)
-		__atomic_store_n(&thread->limit, 0, __ATOMIC_SEQ_CST);
+		runtime_thread_call(thread);
 	runtime_unlock(&runtime.threads_lock);
 }
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Translates blocks. A block is straight code up to the first jump, call, return or system call. A taken conditional
- * branch leaves the block. The head of the block enters the runtime if TNT bits must be written. R15 holds these bits:
- * instructions that name R15 use another register, whose value is saved in a scratch word.
+ * branch leaves the block. A check before the block's first bit enters the runtime if TNT bits must be written. R15
+ * holds these bits: instructions that name R15 use another register, whose value is saved in a scratch word.
  */
 #include "record/software/runtime/translate_state.h"
 
-/* instructions examined to prove that the flags are dead */
-#define FLAGS_LOOK 12
 /* maximal number of 8-byte words of a block */
 #define CHECKED_WORDS (TRANSLATE_INSTRUCTIONS_MAX * INSTRUCTION_MAX / 8 + 1)
 
@@ -71,38 +69,80 @@ void runtime_translate_to_runtime(struct translation *t, uint32_t entry, uint64_
 	emit_jump_gs(&t->e, entry);
 }
 
-/* ---- the head ---- */
+/* ---- the check ---- */
 
-static void emit_head(struct translation *t)
+/* lahf; seto al: saves the flags in AX. */
+static void emit_save_flags(struct translation *t)
 {
-	/* The head is aligned, so that a jump can replace the first bytes in one write. */
-	if (t->live_flags) {
-		emit_store(&t->e, RUNTIME_SCRATCH, RAX);
-		emit_bytes(&t->e, (const uint8_t[]){0x9f, 0x0f, 0x90, 0xc0}, 4); /* lahf; seto al */
-	}
-	emit_gs(&t->e, 0x3b, R15, RUNTIME_LIMIT); /* cmp r15, limit */
-	emit_bytes(&t->e, (const uint8_t[]){0x0f, 0x83}, 2);
-	t->check_sites[0] = t->e.at;
-	emit_4(&t->e, 0);
-	if (t->live_flags) {
-		emit_bytes(&t->e, (const uint8_t[]){0x04, 0x7f, 0x9e}, 3); /* add al, 127; sahf */
-		emit_load(&t->e, RAX, RUNTIME_SCRATCH);
-	}
+	emit_bytes(&t->e, (const uint8_t[]){0x9f, 0x0f, 0x90, 0xc0}, 4);
 }
 
-static void emit_head_stub(struct translation *t)
+/* add al, 127; sahf */
+static void emit_restore_flags(struct translation *t)
 {
-	runtime_translate_set_displacement(t->check_sites[0], t->e.at);
-	if (t->live_flags) {
-		emit_bytes(&t->e, (const uint8_t[]){0x04, 0x7f, 0x9e}, 3);
+	emit_bytes(&t->e, (const uint8_t[]){0x04, 0x7f, 0x9e}, 3);
+}
+
+void runtime_translate_check(struct translation *t, uint64_t pc, bool rax_saved)
+{
+	const bool live = t->check.live_flags;
+
+	t->check_at = t->e.at;
+	t->check_pc = pc;
+	if (live && !rax_saved)
+		emit_store(&t->e, RUNTIME_SCRATCH, RAX);
+	if (live)
+		emit_save_flags(t);
+	emit_gs(&t->e, 0x3b, R15, RUNTIME_LIMIT); /* cmp r15, limit */
+	emit_bytes(&t->e, (const uint8_t[]){0x0f, 0x83}, 2);
+	t->check_site = t->e.at;
+	emit_4(&t->e, 0);
+	if (live)
+		emit_restore_flags(t);
+	if (live && !rax_saved)
+		emit_load(&t->e, RAX, RUNTIME_SCRATCH);
+}
+
+/* Enters the runtime at pc. The thread may then go on at `resume`. */
+static void emit_check_stub(struct translation *t, uint64_t pc, const uint8_t *resume)
+{
+	runtime_translate_pc(t, pc);
+	emit_store(&t->e, RUNTIME_SCRATCH, RAX);
+	/* lea rax, [rip + resume] */
+	emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8d, 0x05}, 3);
+	emit_4(&t->e, (uint32_t)((int64_t)resume - (int64_t)(t->e.at + 4)));
+	emit_jump_gs(&t->e, RUNTIME_TO_CHECK);
+}
+
+static void emit_check_stubs(struct translation *t)
+{
+	/* The head of a forgotten block becomes a jump to this stub. */
+	t->block->check = t->e.at;
+	emit_check_stub(t, t->block->pc, t->block->code);
+	if (!t->check_site)
+		return;
+	if (t->check_at == t->block->code && !t->check.live_flags) {
+		runtime_translate_set_displacement(t->check_site, t->block->check);
+		return;
+	}
+	runtime_translate_set_displacement(t->check_site, t->e.at);
+	if (t->check.live_flags) {
+		emit_restore_flags(t);
 		emit_load(&t->e, RAX, RUNTIME_SCRATCH);
 	}
-	t->block->check = t->e.at;
-	/* lea rax, [rip + head] */
-	emit_store(&t->e, RUNTIME_SCRATCH, RAX);
-	emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8d, 0x05}, 3);
-	emit_4(&t->e, (uint32_t)((int64_t)t->block->code - (int64_t)(t->e.at + 4)));
-	emit_jump_gs(&t->e, RUNTIME_TO_CHECK);
+	emit_check_stub(t, t->check_pc, t->check_at);
+}
+
+/*
+ * Writes the first instruction. A jump can replace the instruction in one write: the block is aligned, and the
+ * instruction has at least five bytes.
+ */
+static void emit_head(struct translation *t)
+{
+	if (t->check.kind == CHECK_BEFORE && t->check.step == 0)
+		runtime_translate_check(t, t->block->pc, false);
+	else
+		emit_bytes(&t->e, (const uint8_t[]){0x0f, 0x1f, 0x44, 0x00, 0x00}, 5); /* nop */
 }
 
 /* ---- the block ---- */
@@ -134,7 +174,7 @@ static bool emit_instruction(struct translation *t, const uint8_t *source, const
 		runtime_translate_jump_indirect(t, source, in, pc, step, instructions);
 		return true;
 	case INSTRUCTION_RETURN:
-		runtime_translate_return(t, source, in, step, instructions);
+		runtime_translate_return(t, source, in, pc, step, instructions);
 		return true;
 	case INSTRUCTION_SYSCALL:
 		runtime_translate_to_runtime(t, RUNTIME_TO_SYSCALL, next, instructions);
@@ -166,7 +206,7 @@ static void finish(struct translation *t)
 	t->block->code_size = (uint32_t)(t->e.at - t->block->code);
 	/* Stubs go into the cold part, which keeps the hot code dense. */
 	t->e.at = t->block->cold;
-	emit_head_stub(t);
+	emit_check_stubs(t);
 	for (unsigned i = 0; i < t->stub_count; i++) {
 		runtime_translate_set_displacement(t->stubs[i].site, t->e.at);
 		emit_store_32(&t->e, RUNTIME_EXIT, t->stubs[i].exit);
@@ -259,33 +299,6 @@ static unsigned decode_block(struct translation *t)
 	return offset;
 }
 
-/* Returns whether the block may use the flags at entry. False only if the code provably overwrites the flags first. */
-static bool flags_live(const struct translation *t)
-{
-	const struct translate_block *block = t->block;
-	struct instruction behind;
-	uint64_t offset = 0;
-
-	for (unsigned i = 0; i < FLAGS_LOOK; i++) {
-		const struct instruction *in = i < t->decoded_count ? &t->decoded[i] : &behind;
-
-		if (in == &behind &&
-		    (offset >= block->size ||
-		     !runtime_instruction_decode(block->bytes + offset, block->size - offset, &behind)))
-			return true;
-		if (in->flags == INSTRUCTION_FLAGS_DEAD && in->kind == INSTRUCTION_PLAIN)
-			return false;
-		if (in->flags != INSTRUCTION_FLAGS_KEPT || in->kind == INSTRUCTION_UNDEFINED)
-			return true;
-		offset += in->length;
-		if (in->kind == INSTRUCTION_JUMP || in->kind == INSTRUCTION_CALL)
-			offset += (uint64_t)in->target;
-		else if (in->kind != INSTRUCTION_PLAIN)
-			return true;
-	}
-	return true;
-}
-
 void runtime_translate_block(struct translate_block *block)
 {
 	struct translation t;
@@ -301,12 +314,18 @@ void runtime_translate_block(struct translate_block *block)
 	block->length = length;
 	if (block->cut)
 		return;
-	t.live_flags = flags_live(&t);
+	t.check = runtime_translate_place_check(&t);
+	t.check_site = NULL;
 	emit_head(&t);
+	block->body = (uint32_t)(t.e.at - block->code);
 	if (block->options.check_bytes)
 		emit_byte_check(&t, length);
 	while (block->step_count < t.decoded_count) {
 		const struct instruction *in = &t.decoded[block->step_count];
+
+		if (t.check.kind == CHECK_BEFORE && t.check.step == block->step_count && block->step_count)
+			runtime_translate_check(&t, block->pc + offset, false);
+
 		struct translate_step *step = &block->steps[block->step_count++];
 
 		*step = (struct translate_step){

@@ -21,6 +21,13 @@ struct side_exit {
 	unsigned instructions;
 };
 
+/* Where a block compares the pending TNT bits with the thread's limit. */
+struct check_place {
+	enum { CHECK_NOWHERE, CHECK_BEFORE, CHECK_IN_RETURN } kind;
+	unsigned step;   /* index of the instruction behind the check */
+	bool live_flags; /* the check has to keep the flags */
+};
+
 struct translation {
 	struct translate_block *block;
 	struct emitter e;
@@ -34,8 +41,10 @@ struct translation {
 	unsigned stub_count;
 	struct instruction decoded[TRANSLATE_INSTRUCTIONS_MAX];
 	unsigned decoded_count;
-	bool live_flags;
-	uint8_t *check_sites[2];
+	struct check_place check;
+	uint8_t *check_site; /* displacement of the check's jump to the runtime; NULL: no check written */
+	uint8_t *check_at;   /* first byte of the check */
+	uint64_t check_pc;   /* address of the instruction behind the check */
 };
 
 /* Lets the 4-byte displacement at site lead to `to`. */
@@ -51,10 +60,19 @@ void runtime_translate_count_spilled(struct translation *t, unsigned instruction
 void runtime_translate_exit_jump(struct translation *t, uint64_t target);
 /* Writes `zeros` TNT bits 0 and, unless last is negative, the bit `last`, and then the jump. */
 void runtime_translate_exit(struct translation *t, uint64_t target, unsigned zeros, int last, unsigned instructions);
+/*
+ * Writes the check of the thread's limit before the instruction at pc. rax_saved: RAX is in scratch 0, and free.
+ */
+void runtime_translate_check(struct translation *t, uint64_t pc, bool rax_saved);
 /* Stores the program's address for the runtime. */
 void runtime_translate_pc(struct translation *t, uint64_t pc);
 /* Leaves the instruction at pc to the runtime, by one of the entries RUNTIME_TO_. */
 void runtime_translate_to_runtime(struct translation *t, uint32_t entry, uint64_t pc, unsigned instructions);
+
+/* ---- translate_check.c ---- */
+
+/* Chooses the place of the block's check. */
+struct check_place runtime_translate_place_check(const struct translation *t);
 
 /* ---- translate_plain.c ---- */
 
@@ -64,7 +82,7 @@ void runtime_translate_plain(struct translation *t, const uint8_t *source, const
 
 /* ---- translate_transfer.c: source has the instruction's bytes, and pc or next its address or the one behind ---- */
 
-void runtime_translate_return(struct translation *t, const uint8_t *source, const struct instruction *in,
+void runtime_translate_return(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t pc,
 			      struct translate_step *step, unsigned instructions);
 void runtime_translate_condition(struct translation *t, const struct instruction *in, uint64_t next,
 				 unsigned instructions);

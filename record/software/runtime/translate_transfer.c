@@ -2,57 +2,48 @@
 /* Branches, calls and returns. */
 #include "record/software/runtime/translate_state.h"
 
-/* Loads the operand of an indirect jump or call into RAX, whose value is saved in scratch 0. */
+/* Loads the operand of an indirect jump or call into RCX, whose value is saved in scratch 0. */
 static void emit_load_target(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t pc,
 			     struct translate_step *step)
 {
 	uint8_t bytes[INSTRUCTION_MAX + 3];
-	unsigned size = 0, mod = in->modrm >> 6;
+	unsigned size = 0, mod = in->modrm >> 6, modrm_at;
 	unsigned rex = 0x48;
-	bool from_r15_slot = false;
 
-	emit_store(&t->e, RUNTIME_SCRATCH, RAX);
-	if (mod == 3) {
-		emit_load(&t->e, RAX, in->rm == R15 ? RUNTIME_REG(R15) : 0);
-		if (in->rm != R15) {
-			t->e.at -= 9;
-			/* mov rax, reg */
-			emit_bytes(
-				&t->e,
-				(const uint8_t[]){(uint8_t)(0x48 | in->rm >> 3), 0x8b, (uint8_t)(0xc0 | (in->rm & 7))},
-				3);
-		}
-		return;
-	}
-	step->scratch = RAX;
+	emit_store(&t->e, RUNTIME_SCRATCH, RCX);
+	step->scratch = RCX;
 	step->word = 0;
 	step->spilled = (uint16_t)(t->e.at - t->block->code);
 	step->back = 0xffff;
+	if (mod == 3 && in->rm == R15) {
+		emit_load(&t->e, RCX, RUNTIME_REG(R15));
+		return;
+	}
+	if (mod == 3) {
+		/* mov rcx, reg */
+		emit_bytes(&t->e,
+			   (const uint8_t[]){(uint8_t)(0x48 | in->rm >> 3), 0x8b, (uint8_t)(0xc8 | (in->rm & 7))}, 3);
+		return;
+	}
 	if (in->rip_relative) {
 		int32_t displacement;
 		uint64_t to;
 
 		memcpy(&displacement, source + in->displacement_at, 4);
 		to = pc + in->length + (uint64_t)(int64_t)displacement;
-		if (in->segment_fs)
-			emit_1(&t->e, 0x64);
 		if (emit_reaches(t->e.at + 64, (const uint8_t *)to) &&
 		    emit_reaches(t->e.at - 64, (const uint8_t *)to)) {
-			emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8b, 0x05}, 3);
-			emit_4(&t->e, (uint32_t)((int64_t)to - (int64_t)(t->e.at + 4)));
-		} else {
-			t->e.at -= in->segment_fs ? 1 : 0;
-			emit_constant(&t->e, RAX, to);
 			if (in->segment_fs)
 				emit_1(&t->e, 0x64);
-			emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8b, 0x00}, 3);
+			emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8b, 0x0d}, 3);
+			emit_4(&t->e, (uint32_t)((int64_t)to - (int64_t)(t->e.at + 4)));
+		} else {
+			emit_constant(&t->e, RCX, to);
+			if (in->segment_fs)
+				emit_1(&t->e, 0x64);
+			emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8b, 0x09}, 3);
 		}
 		return;
-	}
-	/* The copy loads into RAX. R15 as base or index is first loaded into RAX. */
-	if (in->base == R15 || in->index == R15) {
-		from_r15_slot = true;
-		/* If RAX is the other register of the operand, RCX replaces RAX. */
 	}
 	if (in->base != NO_REGISTER && in->base >= 8)
 		rex |= 1;
@@ -64,33 +55,42 @@ static void emit_load_target(struct translation *t, const uint8_t *source, const
 		bytes[size++] = 0x67;
 	bytes[size++] = (uint8_t)rex;
 	bytes[size++] = 0x8b;
+	modrm_at = size;
 	for (unsigned i = in->modrm_at; i < in->length; i++)
 		bytes[size++] = source[i];
-	{
-		const unsigned modrm_at = size - (in->length - in->modrm_at);
+	bytes[modrm_at] = (uint8_t)((bytes[modrm_at] & 0xc7) | RCX << 3);
+	if (in->base == R15 || in->index == R15) {
+		/* Another register gets the program's R15. */
+		const unsigned other = in->base == R8 || in->index == R8 ? R9 : R8;
+		uint8_t *base = &bytes[in->sib_at ? modrm_at + 1 : modrm_at];
 
-		bytes[modrm_at] = (uint8_t)(bytes[modrm_at] & 0xc7); /* to RAX */
-		if (from_r15_slot) {
-			const unsigned other = in->base == R8 || in->index == R8 ? R9 : R8;
-			uint8_t *base = &bytes[in->sib_at ? modrm_at + 1 : modrm_at];
-
-			if (in->base == R15)
-				*base = (uint8_t)((*base & ~7u) | (other & 7));
-			if (in->index == R15)
-				bytes[modrm_at + 1] = (uint8_t)((bytes[modrm_at + 1] & ~0x38u) | (other & 7) << 3);
-			emit_store(&t->e, RUNTIME_SCRATCH + 8, other);
-			step->word = 2 | (uint8_t)other << 2;
-			step->spilled = (uint16_t)(t->e.at - t->block->code);
-			emit_load(&t->e, other, RUNTIME_REG(R15));
-			emit_bytes(&t->e, bytes, size);
-			emit_load(&t->e, other, RUNTIME_SCRATCH + 8);
-			return;
-		}
+		if (in->base == R15)
+			*base = (uint8_t)((*base & ~7u) | (other & 7));
+		if (in->index == R15)
+			bytes[modrm_at + 1] = (uint8_t)((bytes[modrm_at + 1] & ~0x38u) | (other & 7) << 3);
+		emit_store(&t->e, RUNTIME_SCRATCH + 8, other);
+		step->word = 2 | (uint8_t)other << 2;
+		step->spilled = (uint16_t)(t->e.at - t->block->code);
+		emit_load(&t->e, other, RUNTIME_REG(R15));
+		emit_bytes(&t->e, bytes, size);
+		emit_load(&t->e, other, RUNTIME_SCRATCH + 8);
+		return;
 	}
 	emit_bytes(&t->e, bytes, size);
 }
 
-/* Save RCX and RDX in scratch 1 and 2, and restore them. */
+/* Goes to the translation of the address in RCX. RCX and RDX are in scratch 0 and 2. */
+static void emit_go_to_target(struct translation *t, unsigned instructions)
+{
+	if (t->block->options.counted) {
+		emit_store(&t->e, RUNTIME_PC, RCX);
+		runtime_translate_count_spilled(t, instructions);
+		emit_load(&t->e, RCX, RUNTIME_PC);
+	}
+	emit_jump_gs(&t->e, RUNTIME_TO_INDIRECT);
+}
+
+/* Save RCX and RDX in scratch 1 and 2, and restore both. */
 static void emit_spill(struct translation *t)
 {
 	emit_store(&t->e, RUNTIME_SCRATCH + 8, RCX);
@@ -105,7 +105,7 @@ static void emit_unspill(struct translation *t)
 
 /*
  * Pushes the address behind the call and a jump to the translation of that address onto the return stack. RCX and RDX
- * are in scratch 1 and 2.
+ * are free.
  */
 static void emit_note_call(struct translation *t, uint64_t pc, uint8_t **stub_address)
 {
@@ -139,7 +139,7 @@ static void emit_return_stub(struct translation *t, uint8_t *stub_address, uint6
 	runtime_translate_exit_jump(t, pc);
 }
 
-void runtime_translate_return(struct translation *t, const uint8_t *source, const struct instruction *in,
+void runtime_translate_return(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t pc,
 			      struct translate_step *step, unsigned instructions)
 {
 	uint32_t pop = 8;
@@ -147,20 +147,31 @@ void runtime_translate_return(struct translation *t, const uint8_t *source, cons
 
 	if (in->opcode == 0xc2)
 		pop += (uint32_t)source[in->immediate_at] | (uint32_t)source[in->immediate_at + 1] << 8;
+	if (!t->block->options.return_compression) {
+		emit_store(&t->e, RUNTIME_SCRATCH, RCX);
+		step->scratch = RCX;
+		step->spilled = (uint16_t)(t->e.at - t->block->code);
+		step->back = 0xffff;
+		emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8b, 0x0c, 0x24}, 4); /* mov rcx, [rsp] */
+		emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8d, 0xa4, 0x24}, 4); /* lea rsp, [rsp + pop] */
+		emit_4(&t->e, pop);
+		emit_append_bits(&t->e, t->bits, -1);
+		emit_store(&t->e, RUNTIME_SCRATCH + 16, RDX);
+		emit_go_to_target(t, instructions);
+		return;
+	}
 	emit_store(&t->e, RUNTIME_SCRATCH, RAX);
 	step->scratch = RAX;
 	step->spilled = (uint16_t)(t->e.at - t->block->code);
 	step->back = 0xffff;
+	if (t->check.kind == CHECK_IN_RETURN)
+		runtime_translate_check(t, pc, true);
 	emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8b, 0x04, 0x24}, 4); /* mov rax, [rsp] */
 	emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8d, 0xa4, 0x24}, 4); /* lea rsp, [rsp + pop] */
 	emit_4(&t->e, pop);
 	emit_append_bits(&t->e, t->bits, -1);
 	emit_spill(t);
 	runtime_translate_count_spilled(t, instructions);
-	if (!t->block->options.return_compression) {
-		emit_jump_gs(&t->e, RUNTIME_TO_INDIRECT);
-		return;
-	}
 	/* movzx edx, byte gs:[index] */
 	emit_1(&t->e, 0x65);
 	emit_bytes(&t->e, (const uint8_t[]){0x0f, 0xb6, 0x14, 0x25}, 4);
@@ -254,11 +265,13 @@ void runtime_translate_call(struct translation *t, const uint8_t *source, const 
 	emit_load_target(t, source, in, pc, step);
 	emit_push_constant(&t->e, next);
 	emit_append_bits(&t->e, t->bits, -1);
-	emit_spill(t);
-	if (t->block->options.return_compression)
+	emit_store(&t->e, RUNTIME_SCRATCH + 16, RDX);
+	if (t->block->options.return_compression) {
+		emit_store(&t->e, RUNTIME_SCRATCH + 24, RCX);
 		emit_note_call(t, next, &stub);
-	runtime_translate_count_spilled(t, instructions);
-	emit_jump_gs(&t->e, RUNTIME_TO_INDIRECT);
+		emit_load(&t->e, RCX, RUNTIME_SCRATCH + 24);
+	}
+	emit_go_to_target(t, instructions);
 	emit_return_stub(t, stub, next);
 }
 
@@ -267,7 +280,6 @@ void runtime_translate_jump_indirect(struct translation *t, const uint8_t *sourc
 {
 	emit_load_target(t, source, in, pc, step);
 	emit_append_bits(&t->e, t->bits, -1);
-	emit_spill(t);
-	runtime_translate_count_spilled(t, instructions);
-	emit_jump_gs(&t->e, RUNTIME_TO_INDIRECT);
+	emit_store(&t->e, RUNTIME_SCRATCH + 16, RDX);
+	emit_go_to_target(t, instructions);
 }
