@@ -72,6 +72,23 @@ static bool shares_memory(pid_t pid)
 	return parent > 0 && syscall(SYS_kcmp, pid, parent, 1 /* KCMP_VM */, 0, 0) == 0;
 }
 
+/* Takes the breakpoints out of the code, and lets no thread of the process stand behind a breakpoint. */
+static void clear_code(struct watch *watch, pid_t tid, pid_t pid)
+{
+	const struct watched *reached = find(watch, tid);
+
+	if (reached)
+		software_watch_clear(reached);
+	for (size_t i = 0; i < watch->count; i++) {
+		const struct watched *thread = &watch->threads[i];
+
+		if (thread->pid == pid && thread->tid != tid && software_watch_stop_thread(thread)) {
+			ptrace(PTRACE_INTERRUPT, thread->tid, 0, 0);
+			ptrace(PTRACE_CONT, thread->tid, 0, 0);
+		}
+	}
+}
+
 /* Puts all threads of the process that reached the function into the runtime. The thread `tid` is stopped. */
 static void attach(struct watch *watch, pid_t tid, pid_t pid)
 {
@@ -81,6 +98,8 @@ static void attach(struct watch *watch, pid_t tid, pid_t pid)
 	for (size_t i = 0; done && i < watch->count; i++)
 		if (watch->threads[i].pid == pid)
 			done = software_stopped_add(&stopped, watch->threads[i].tid);
+	if (watch->by_code)
+		clear_code(watch, tid, pid);
 	/* A thread at a breakpoint stops once more at the same place, since the breakpoint is no signal. */
 	for (size_t i = 0; i < stopped.count; i++)
 		ptrace(PTRACE_INTERRUPT, stopped.threads[i].tid, 0, 0);
@@ -109,20 +128,26 @@ static void on_breakpoint(struct watch *watch, struct watched *thread)
 	struct user_regs_struct regs;
 
 	if (ptrace(PTRACE_GETREGS, thread->tid, 0, &regs) == 0 && regs.rip != thread->breakpoints[WATCH_LINKER] &&
-	    !shares_memory(thread->pid)) {
+	    !watch->ending && !shares_memory(thread->pid)) {
 		attach(watch, thread->tid, thread->pid);
 		return;
 	}
 	if (regs.rip == thread->breakpoints[WATCH_LINKER])
 		software_watch_look(watch, thread->pid, thread->tid);
+	if (watch->by_code && !software_watch_step_over(thread)) {
+		forget(watch, thread->tid);
+		return;
+	}
 	ptrace(PTRACE_CONT, thread->tid, 0, 0);
 }
 
-static bool is_breakpoint(pid_t tid)
+static bool is_breakpoint(const struct watch *watch, const struct watched *thread)
 {
 	siginfo_t info;
 
-	return ptrace(PTRACE_GETSIGINFO, tid, 0, &info) == 0 && info.si_code == 4 /* TRAP_HWBKPT */;
+	if (watch->by_code)
+		return software_watch_step_back(thread);
+	return ptrace(PTRACE_GETSIGINFO, thread->tid, 0, &info) == 0 && info.si_code == 4 /* TRAP_HWBKPT */;
 }
 
 static void on_exec(struct watch *watch, pid_t tid)
@@ -176,28 +201,13 @@ static void on_stop(struct watch *watch, pid_t tid, int status)
 		ptrace(PTRACE_LISTEN, tid, 0, 0);
 	else if (event == PTRACE_EVENT_STOP)
 		on_interruption(watch, thread);
-	else if (!event && signal == SIGTRAP && is_breakpoint(tid))
+	else if (!event && signal == SIGTRAP && is_breakpoint(watch, thread))
 		on_breakpoint(watch, thread);
 	else
 		ptrace(PTRACE_CONT, tid, 0, event ? 0 : signal);
 }
 
 /* ---- the watching process -------------------------------------------------------------------- */
-
-static void let_all_go(struct watch *watch)
-{
-	for (size_t i = 0; i < watch->count; i++) {
-		struct software_stopped stopped = {.pid = watch->threads[i].pid};
-
-		ptrace(PTRACE_INTERRUPT, watch->threads[i].tid, 0, 0);
-		if (software_tracee_stop(watch->threads[i].tid, 1000) != 1)
-			continue;
-		software_watch_disarm(watch->threads[i].tid);
-		if (software_stopped_add(&stopped, watch->threads[i].tid))
-			software_stopped_release(&stopped);
-		free(stopped.threads);
-	}
-}
 
 /* Reads a request. Positive: id of a running process. Negative: id of the command's process before execve. */
 static void take_request(struct watch *watch)
@@ -242,6 +252,29 @@ static void take_stops(struct watch *watch)
 	watch->began |= watch->count != 0;
 }
 
+/* Lets all threads go on natively, also threads and processes that begin meanwhile. */
+static void let_all_go(struct watch *watch)
+{
+	watch->ending = true;
+	for (take_stops(watch); watch->count; take_stops(watch)) {
+		const struct watched thread = watch->threads[--watch->count];
+		struct software_stopped stopped = {.pid = thread.pid};
+
+		if (watch->by_code && software_watch_stop_thread(&thread)) {
+			software_watch_clear(&thread);
+			ptrace(PTRACE_INTERRUPT, thread.tid, 0, 0);
+			ptrace(PTRACE_CONT, thread.tid, 0, 0);
+		}
+		ptrace(PTRACE_INTERRUPT, thread.tid, 0, 0);
+		if (software_tracee_stop(thread.tid, 1000) != 1)
+			continue;
+		software_watch_disarm(thread.tid);
+		if (software_stopped_add(&stopped, thread.tid))
+			software_stopped_release(&stopped);
+		free(stopped.threads);
+	}
+}
+
 static _Noreturn void watch_and_end(struct watch *watch, pid_t parent)
 {
 	sigset_t signals;
@@ -279,7 +312,7 @@ int software_watch_start(const struct channel *channel, const struct software_fu
 	sigset_t before;
 	const int status = software_watch_try_breakpoint();
 
-	if (status)
+	if (status && status != PTL_UNSUPPORTED)
 		return status;
 	if (pipe2(attached, O_CLOEXEC | O_NONBLOCK) < 0 || pipe2(request, O_CLOEXEC) < 0 ||
 	    pipe2(answer, O_CLOEXEC) < 0)
@@ -293,6 +326,7 @@ int software_watch_start(const struct channel *channel, const struct software_fu
 			.attached = attached[1],
 			.request = request[0],
 			.answer = answer[1],
+			.by_code = status == PTL_UNSUPPORTED,
 		};
 
 		close(request[1]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * --start-at: a child process traces a program that runs natively with a hardware breakpoint at the function. The child
+ * --start-at: a child process traces a program that runs natively with a breakpoint at the function. The child
  * puts the runtime into each process that reaches the function.
  */
 #ifndef RECORD_SOFTWARE_WATCH_H
@@ -21,7 +21,7 @@ struct software_watch {
 	int answer;   /* readable: 1 if the command is watched */
 };
 
-/* Starts the watching process. PTL_UNSUPPORTED: hardware breakpoints do not work on this machine. PTL_SYSTEM. */
+/* Starts the watching process. PTL_SYSTEM. */
 int software_watch_start(const struct channel *channel, const struct software_function *function,
 			 struct software_watch *watch);
 

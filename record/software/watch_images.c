@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds the function's addresses in a process, and sets hardware breakpoints. */
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
+#include <unistd.h>
 
 #include "common/program/message.h"
 #include "common/text/text.h"
@@ -25,6 +27,10 @@ void software_watch_arm(struct watch *watch, const struct watched *thread)
 	uint64_t enabled = 0;
 	bool set = true;
 
+	if (watch->by_code) {
+		software_watch_plant(thread);
+		return;
+	}
 	software_watch_disarm(thread->tid);
 	for (unsigned i = 0; i < WATCH_BREAKPOINTS; i++) {
 		if (!thread->breakpoints[i])
@@ -41,6 +47,19 @@ void software_watch_arm(struct watch *watch, const struct watched *thread)
 
 /* ---- images ---------------------------------------------------------------------------------- */
 
+/* Returns the byte of the file at the offset; int3, which is never replaced: no such byte. */
+static uint8_t read_byte(const char *path, uint64_t offset)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint8_t byte;
+
+	if (fd < 0 || pread(fd, &byte, 1, (off_t)offset) != 1)
+		byte = 0xcc;
+	if (fd >= 0)
+		close(fd);
+	return byte;
+}
+
 static void read_file(struct watch *watch, struct watch_file *file)
 {
 	const struct software_function linker = {.name = "_dl_debug_state"};
@@ -49,8 +68,12 @@ static void read_file(struct watch *watch, struct watch_file *file)
 	if (software_function_is_in(watch->function, file->path))
 		file->count = software_function_find(watch->function, file->path, file->offsets, NULL, 0);
 	if (!strncmp(common_base_name(file->path), "ld", 2) &&
-	    software_function_find(&linker, file->path, offsets, NULL, 0))
+	    software_function_find(&linker, file->path, offsets, NULL, 0)) {
 		file->linker_break = offsets[0];
+		file->linker_byte = read_byte(file->path, offsets[0]);
+	}
+	for (size_t i = 0; i < file->count; i++)
+		file->bytes[i] = read_byte(file->path, file->offsets[i]);
 }
 
 static const struct watch_file *find_file(struct watch *watch, const char *path, uint64_t inode)
@@ -96,15 +119,19 @@ static void add_mapping(struct watch *watch, const char *line, struct watched *t
 	file = find_file(watch, path, inode);
 	if (!file)
 		return;
-	if (file->linker_break && address_in(base, end, first, file->linker_break))
+	if (file->linker_break && address_in(base, end, first, file->linker_break)) {
 		thread->breakpoints[WATCH_LINKER] = address_in(base, end, first, file->linker_break);
+		thread->bytes[WATCH_LINKER] = file->linker_byte;
+	}
 	while (used < WATCH_BREAKPOINTS && thread->breakpoints[used])
 		used++;
 	for (size_t i = 0; i < file->count && used < WATCH_BREAKPOINTS; i++) {
 		const uint64_t address = address_in(base, end, first, file->offsets[i]);
 
-		if (address)
+		if (address) {
+			thread->bytes[used] = file->bytes[i];
 			thread->breakpoints[used++] = address;
+		}
 	}
 }
 
@@ -132,10 +159,11 @@ void software_watch_look(struct watch *watch, pid_t pid, pid_t stopped)
 		if (thread->pid != pid || !memcmp(thread->breakpoints, like.breakpoints, sizeof(like.breakpoints)))
 			continue;
 		memcpy(thread->breakpoints, like.breakpoints, sizeof(like.breakpoints));
+		memcpy(thread->bytes, like.bytes, sizeof(like.bytes));
 		/* Debug registers are set at a stop: a running thread gets the breakpoints at its next stop. */
 		if (!stopped || thread->tid == stopped)
 			software_watch_arm(watch, thread);
-		else
+		else if (!watch->by_code)
 			ptrace(PTRACE_INTERRUPT, thread->tid, 0, 0);
 	}
 }

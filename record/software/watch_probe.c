@@ -71,6 +71,6 @@ int software_watch_try_breakpoint(void)
 	if (stops)
 		return 0;
 	return common_fail(PTL_UNSUPPORTED,
-			   "--start-at needs breakpoints of the CPU, which stop no program on this "
-			   "machine (some virtual machines lack breakpoints); record without --start-at");
+			   "breakpoints of the CPU stop no program on this machine (some virtual machines lack "
+			   "breakpoints)");
 }

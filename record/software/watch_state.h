@@ -22,6 +22,7 @@ struct watched {
 	 * function.
 	 */
 	uint64_t breakpoints[WATCH_BREAKPOINTS];
+	uint8_t bytes[WATCH_BREAKPOINTS]; /* the file's bytes at the addresses */
 };
 
 /* Addresses of interest in an image's file, kept so that each file is read once. */
@@ -29,8 +30,10 @@ struct watch_file {
 	char path[4096];
 	uint64_t inode;
 	uint64_t offsets[SOFTWARE_FUNCTIONS_MAX];
+	uint8_t bytes[SOFTWARE_FUNCTIONS_MAX]; /* bytes at the offsets */
 	size_t count;
 	uint64_t linker_break; /* file offset; 0: none */
+	uint8_t linker_byte;
 };
 
 struct watch {
@@ -42,7 +45,8 @@ struct watch {
 	size_t file_count, file_capacity;
 	int attached, request, answer; /* pipes */
 	bool began, ending;
-	bool said; /* missing breakpoints were reported */
+	bool said;    /* missing breakpoints were reported */
+	bool by_code; /* breakpoints are int3 in the program's code; else debug registers */
 };
 
 /* ---- watch_images.c -------------------------------------------------------------------------- */
@@ -59,6 +63,21 @@ void software_watch_arm(struct watch *watch, const struct watched *thread);
 
 /* Takes the breakpoints of a stopped thread away. */
 void software_watch_disarm(pid_t tid);
+
+/* ---- watch_code.c: breakpoints in the program's code ------------------------------------------ */
+
+/* Write the breakpoints into the memory of the stopped thread's process, or the original bytes. */
+void software_watch_plant(const struct watched *thread);
+void software_watch_clear(const struct watched *thread);
+
+/* Returns whether a breakpoint has stopped the thread, and sets the thread back to the breakpoint. */
+bool software_watch_step_back(const struct watched *thread);
+
+/* Executes the instruction at the breakpoint where the thread stands. False: the thread has ended. */
+bool software_watch_step_over(const struct watched *thread);
+
+/* Stops a running thread, not behind a breakpoint. False: the thread has ended, or does not stop within a second. */
+bool software_watch_stop_thread(const struct watched *thread);
 
 /* ---- watch_probe.c --------------------------------------------------------------------------- */
 

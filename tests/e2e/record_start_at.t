@@ -7,11 +7,6 @@
 need_source
 [ "$source" = software ] || { echo "1..0 # SKIP source $source has no --start-at"; exit 0; }
 export GLIBC_TUNABLES=glibc.pthread.rseq=0
-if "$record" -q -f --source software --start-at main -o "$scratch/breakpoint.ptl" -- true 2>&1 | grep -q 'stop no program on this machine'; then
-	echo "1..0 # SKIP breakpoints of the CPU stop no program on this machine"
-	exit 0
-fi
-
 # count OPTIONS: the instructions of the recorded program.
 count() {
 	record_with "$1" "$programs/attached" phases
@@ -51,6 +46,12 @@ for function in $(nm -D --defined-only "$programs/libreuse_b.so" 2>/dev/null | s
 	same_outcome && without_gaps
 	result $? 'a function of a library that is loaded later' || show "$scratch/recorded/err"
 done
+
+run_natively "$programs/reached_at_once"
+record_with '--start-at reached' "$programs/reached_at_once"
+same_outcome && without_gaps && "$dump" stats --json "$scratch/recorded/trace.ptl" >"$scratch/stats" 2>&1 &&
+	grep -q 'reached_at_once' "$scratch/stats"
+result $? 'forked children, several threads at once and a vfork child' || show "$scratch/recorded/err"
 
 "$programs/attached" signals 3 >"$scratch/out" 2>&1 &
 child=$!
