@@ -642,6 +642,8 @@ compile_commands.json:
 	+@$(again) --always-make --dry-run NO_PACKAGE_CHECK=1 V=1 tests | $(PYTHON) packaging/compile_commands.py >$@
 tags:
 	$(say) TAGS $@
+	@command -v ctags >/dev/null || { echo "make tags: ctags is not installed" >&2; \
+		echo "  try: apt-get install universal-ctags" >&2; exit 1; }
 	@git ls-files '*.c' '*.h' | ctags -L - -f $@ --c-kinds=+p
 
 # ---- installation ------------------------------------------------------------------------------------

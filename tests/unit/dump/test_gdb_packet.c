@@ -19,12 +19,18 @@ static enum dump_gdb_input parse(const char *text, size_t size)
 	return dump_gdb_parse(&parser, (const uint8_t *)text, size, &used);
 }
 
+/* Returns the text of the last packet. */
+static const char *packet_text(void)
+{
+	return (const char *)parser.data;
+}
+
 static void packets(void **state)
 {
 	(void)state;
 	memset(&parser, 0, sizeof(parser));
 	assert_int_equal(parse("+$g#67", 6), DUMP_GDB_PACKET);
-	assert_string_equal(parser.data, "g");
+	assert_string_equal(packet_text(), "g");
 	assert_int_equal(parse("$g#68", 5), DUMP_GDB_DAMAGED);
 	assert_int_equal(parse("$g#6x", 5), DUMP_GDB_DAMAGED);
 	assert_int_equal(parse("\003", 1), DUMP_GDB_INTERRUPT);
@@ -34,10 +40,10 @@ static void packets(void **state)
 	assert_int_equal(parse("$?#", 3), DUMP_GDB_NOTHING);
 	assert_int_equal(parse("3", 1), DUMP_GDB_NOTHING);
 	assert_int_equal(parse("f", 1), DUMP_GDB_PACKET);
-	assert_string_equal(parser.data, "?");
+	assert_string_equal(packet_text(), "?");
 	/* An escaped '#'. */
 	assert_int_equal(parse("$}\003#80", 6), DUMP_GDB_PACKET);
-	assert_string_equal(parser.data, "#");
+	assert_string_equal(packet_text(), "#");
 }
 
 static void long_packets(void **state)
