@@ -55,10 +55,18 @@ static void words_add_folder(struct words *words, const char *option, const char
 /*
  * gdb has to forget what a window showed before the window moves: the place in the trace, registers and blocks. The new
  * commands do all of this. enter_history goes to the last instruction of the history, where gdb knows the callers.
+ * start_recording: gdb 13 records nothing of a thread of a later window, and gdb 16 ends with an internal error, unless gdb
+ * itself started the recording.
  */
 static const char definitions[] =
 	"python\n"
 	"import gdb\n"
+	"def start_recording():\n"
+	"    try:\n"
+	"        gdb.execute('record stop', to_string=True)\n"
+	"        gdb.execute('record btrace bts', to_string=True)\n"
+	"    except gdb.error as error:\n"
+	"        print(error)\n"
 	"def enter_history():\n"
 	"    try:\n"
 	"        gdb.execute('reverse-stepi', to_string=True)\n"
@@ -144,6 +152,7 @@ static int words_make(struct words *words, const struct dump_gdb_files *files, c
 	status = write_definitions(common_text_string(&path));
 	words_add_folder(words, "-ex", "source ", files->folder, "/commands.gdb");
 	words_add_folder(words, "-ex", "target remote ", files->folder, "/socket");
+	words_add(words, "-ex", "python start_recording()");
 	words_add(words, "-ex", "monitor where");
 	words_add(words, "-ex", "python enter_history()");
 	for (size_t i = 0; i < start->commands->count; i++)
