@@ -492,6 +492,7 @@ int libipt_decode_bytes(struct libipt_engine *engine, const struct flow_engine_i
 	libipt_code_time_start(engine);
 	engine->enables = 0;
 	engine->enables_context = (struct ptl_pt_context){0};
+	engine->next_enables = 0;
 	engine->steps = 0;
 	engine->endless = engine->reached = engine->leaves_kernel = engine->mode_known = false;
 	flow_state(&engine->builder, input->segment->time, false);

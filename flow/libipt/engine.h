@@ -60,6 +60,8 @@ struct libipt_engine {
 	size_t replayed_capacity;
 	size_t enables; /* offset behind the TIP.PGE of the last FLOW_ENABLED; for libipt 2.1 and later */
 	struct ptl_pt_context enables_context;
+	size_t next_enables; /* offset behind the next TIP.PGE, 0: not looked for */
+	struct ptl_pt_context next_context;
 
 	struct libipt_code_time code_time;
 
