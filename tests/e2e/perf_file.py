@@ -13,6 +13,7 @@ TSC, NORETCOMP, MTC, CYC = 1 << 10, 1 << 11, 1 << 9, 1 << 1
 EVERYWHERE = 0xffffffff         # any CPU, or any thread
 SAMPLE_TYPE = 0x1 | 0x2 | 0x4 | 0x80 | 0x10000  # IP, TID, TIME, CPU, IDENTIFIER
 SWITCH, SWITCH_CPU_WIDE, OUT = 14, 15, 1 << 13
+MMAP_BUILD_ID = 1 << 14
 IMAGE = "1d5db12c"              # start of the GUID of image events
 
 
@@ -24,6 +25,18 @@ def entry(kind, body, misc=0):
 
 def text(value):
     return value.encode() + b"\0"
+
+
+def vdso_build_id():
+    """Returns the build id of this machine's vdso, whose code programs of Debian 13 execute."""
+    with open("/proc/self/maps", encoding="ascii") as maps, open("/proc/self/mem", "rb") as memory:
+        spans = [line.split()[0].split("-") for line in maps if line.rstrip().endswith("[vdso]")]
+        for first, last in spans:
+            memory.seek(int(first, 16))
+            code = memory.read(int(last, 16) - int(first, 16))
+            at = code.find(struct.pack("<III4s", 4, 20, 3, b"GNU\0"))
+            return code[at + 16:at + 36] if at >= 0 else None
+    return None
 
 
 class File:
@@ -61,9 +74,12 @@ class File:
 
     def map(self, pid, tid, base, size, offset, protection, name, info, tsc):
         device = (os.major(info.st_dev), os.minor(info.st_dev), info.st_ino) if info else (0, 0, 0)
-        body = struct.pack("<IIQQQIIQQII", pid, tid, base, size, offset, *device, 0, protection, 2) + text(name)
+        identity, misc = struct.pack("<IIQQ", *device, 0), 0
+        if name == "[vdso]" and vdso_build_id():
+            identity, misc = struct.pack("<BBH", 20, 0, 0) + vdso_build_id(), MMAP_BUILD_ID
+        body = struct.pack("<IIQQQ", pid, tid, base, size, offset) + identity + struct.pack("<II", protection, 2) + text(name)
         body += bytes(-len(body) % 8)
-        self.records.append(entry(10, body + self.trailer(pid, tid, tsc)))
+        self.records.append(entry(10, body + self.trailer(pid, tid, tsc), misc))
 
     def mappings(self, trace, pid, tid, earliest):
         """Adds the code of a process of the trace as MMAP2 records."""
