@@ -18,11 +18,12 @@ def through_kernel(kernel, script, stretches, now):
     Packets of a thread whose system calls are traced, too: (packets, instructions of the kernel, time). What the kernel does
     changes twice: a module's code is written over, and a function that was made meanwhile is called instead.
     """
-    packets, kinds, executed = [], ("module", "poked", "made"), 0
+    packets, kinds, executed, begin = [], ("module", "poked", "made"), 0, now
     for number, stretch in enumerate(stretches):
         kind = kinds[min(number * 3 // len(stretches), 2)]
         if number and kind != kinds[min((number - 1) * 3 // len(stretches), 2)]:
-            now += 1000
+            # The same time on each CPU, whatever the CPU executed before.
+            now = begin + 10**6 * kinds.index(kind)
             if kind == "poked":
                 script.add("poke", now, kernel.symbols["module_work"], "b903000000" + "b902000000")
             else:
