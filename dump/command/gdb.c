@@ -15,7 +15,7 @@
 struct gdb_options {
 	struct dump_options shared; /* first: see dump/run/command.h */
 	bool stdio, batch;
-	const char *listen, *program;
+	const char *listen, *program, *from;
 	struct common_string_list commands;
 	uint64_t instructions;
 };
@@ -36,6 +36,9 @@ static const struct common_option own_options[] = {
 	{"instructions", 0, "N",
 	 "Gives gdb at most the last N instructions of each thread, also with a unit: 10M (default: 1,000,000).",
 	 COMMON_COUNT(struct gdb_options, instructions, 1, UINT32_MAX)},
+	{"from", 0, "FUNCTION",
+	 "Of each thread, what comes from the first call of this function on (patterns may have * and ?).",
+	 COMMON_STRING(struct gdb_options, from)},
 	{NULL},
 };
 
@@ -77,7 +80,7 @@ static int gdb_run(struct dump_run *run)
 	int status = dump_run_timeline(run, &timeline);
 
 	if (status == 0)
-		status = dump_gdb_process_open(&process, run, timeline, instructions, dump_gdb_monitor);
+		status = dump_gdb_process_open(&process, run, timeline, instructions, options->from, dump_gdb_monitor);
 	common_progress_end();
 	if (status == 0)
 		status = dump_gdb_files_make(&files, &process);
@@ -102,6 +105,7 @@ static void gdb_free(struct dump_options *options)
 static const char examples[] = "ptl-dump gdb crash.ptl\n"
 			       "ptl-dump gdb --batch -x reverse-step -x 'info locals' crash.ptl\n"
 			       "ptl-dump gdb --pid 4711 --time ..1.5s build.ptl\n"
+			       "ptl-dump gdb --from parse_header --instructions 2M a.ptl\n"
 			       "ptl-dump gdb --listen 1234 crash.ptl                 then, in gdb: target remote :1234";
 
 const struct dump_command dump_command_gdb = {

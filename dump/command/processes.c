@@ -101,14 +101,19 @@ static void text_process(struct walk *walk, const struct flow_timeline_process *
 	dump_cell_text(table, program ? DUMP_STYLE_PLAIN : DUMP_STYLE_DIM);
 }
 
+/* The thread that took the fatal signal has the signal as its status. */
 static void text_thread(struct walk *walk, const struct flow_timeline_thread *thread, unsigned depth)
 {
+	const struct flow_fatal_signal *fatal = &flow_timeline_process(walk->timeline, thread->process)->fatal;
 	struct dump_table *table = &walk->table;
+	char room[16];
 
 	dump_cell(table, DUMP_STYLE_DIM, "");
 	dump_cell(table, DUMP_STYLE_DIM, "");
 	time_cells(walk, thread->start, thread->end);
-	dump_cell(table, DUMP_STYLE_DIM, "");
+	if (fatal->signal && fatal->tid == thread->tid)
+		common_text_add(&table->text, dump_signal_name((int32_t)fatal->signal, room));
+	dump_cell_text(table, DUMP_STYLE_RED);
 	common_text_pad(&table->text, table->text.size, (size_t)2 * depth + 2);
 	common_text_format(&table->text, "thread %" PRIu32 " ", thread->tid);
 	common_text_add(&table->text, thread->name);
@@ -145,6 +150,19 @@ static void json_status(struct common_json *json, const struct flow_timeline_pro
 	else
 		common_json_i64(json, "exit_status", WEXITSTATUS(process->exit_status));
 	common_json_i64(json, "wait_status", process->exit_status);
+}
+
+/* Writes the signal that ended the process, if the trace tells the thread. */
+static void json_fatal_signal(struct common_json *json, const struct flow_fatal_signal *fatal)
+{
+	if (!fatal->signal)
+		return;
+	common_json_u64(json, "signal_thread", fatal->tid);
+	common_json_i64(json, "signal_code", fatal->code);
+	if (fatal->has_address)
+		common_json_hex(json, "signal_address", fatal->address);
+	if (fatal->sender)
+		common_json_u64(json, "signal_sender", fatal->sender);
 }
 
 static void json_threads(struct walk *walk, const struct flow_timeline_process *process)
@@ -200,6 +218,7 @@ static void json_process(struct walk *walk, const struct flow_timeline_process *
 	common_json_string(json, "name", process->name);
 	json_times(walk, process->start, process->end);
 	json_status(json, process);
+	json_fatal_signal(json, &process->fatal);
 	common_json_string(json, "command_line", program ? program->command_line : NULL);
 	json_programs(walk, process);
 	if (walk->options->threads)

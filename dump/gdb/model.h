@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "common/bytes.h"
+#include "flow/timeline/timeline.h"
 
 /* Instructions at consecutive addresses, executed in order; or a gap. */
 struct dump_gdb_block {
@@ -18,9 +19,16 @@ struct dump_gdb_block {
 	uint32_t cause;        /* of a gap: enum flow_gap_cause */
 };
 
+/* Returns how many of gdb's numbers the block has: one for each instruction, and one for a gap. */
+static inline uint64_t dump_gdb_block_numbers(const struct dump_gdb_block *block)
+{
+	return block->instructions ? block->instructions : 1;
+}
+
 struct dump_gdb_thread {
 	uint32_t tid;
-	uint8_t signal; /* signal that ended the process in this thread; 0: none */
+	uint8_t signal;                 /* signal that ended the process in this thread; 0: none */
+	struct flow_fatal_signal fatal; /* details of the signal; signal 0: unknown */
 	const char *name;
 	struct dump_gdb_block *blocks; /* owned; in order of execution */
 	size_t count;

@@ -58,6 +58,8 @@ static void add_window(const struct dump_gdb_process *process, const struct dump
 	common_text_count(text, thread->before + thread->instructions + thread->after);
 	if (thread->signal && sigabbrev_np(thread->signal)) {
 		common_text_format(text, ", stopped by SIG%s", sigabbrev_np(thread->signal));
+		if (thread->fatal.has_address)
+			common_text_format(text, " at 0x%" PRIx64, thread->fatal.address);
 		/* The trace has the signal that ended the process, and not the thread. */
 		if (process->model.threads_in_question > 1)
 			common_text_format(text, " (the first of %zu threads that stopped then)",
@@ -73,7 +75,7 @@ static const struct dump_gdb_block *find_instruction(const struct dump_gdb_threa
 	*executed = thread->before;
 	for (size_t i = 0; i < thread->count; i++) {
 		const struct dump_gdb_block *block = &thread->blocks[i];
-		const uint64_t numbers = block->instructions ? block->instructions : 1;
+		const uint64_t numbers = dump_gdb_block_numbers(block);
 
 		if (number <= numbers) {
 			*executed += block->instructions ? number : 0;
@@ -111,6 +113,8 @@ static void add_instruction(struct dump_gdb_process *process, uint64_t tid, uint
 	add_time(process, block ? block->time : 0, text);
 	common_text_add(text, ", instruction ");
 	common_text_count(text, executed);
+	if (block && !block->instructions)
+		common_text_format(text, ", behind a gap: %s", flow_gap_cause_name((uint8_t)block->cause));
 	common_text_add(text, "\n");
 	if (block)
 		dump_gdb_monitor_near(process, tid, block->time, text);
@@ -158,6 +162,18 @@ static void monitor_goto(struct dump_gdb_process *process, const char *words, st
 		monitor_move(process, &window, text);
 	}
 	common_bytes_free(&bound);
+}
+
+static void monitor_from(struct dump_gdb_process *process, const char *words, struct ptl_bytes *text)
+{
+	const struct dump_gdb_window window = {.instructions = process->window.instructions};
+
+	if (!*words)
+		common_text_add(text, "from needs the name of a function\n");
+	else if (dump_gdb_process_from(process, words, &window) < 0)
+		common_text_format(text, "%s\n", ptl_error_text());
+	else
+		monitor_where(process, "", text);
 }
 
 /* The border of the current thread's window: the first or the last time. */
@@ -218,7 +234,7 @@ static void monitor_gaps(struct dump_gdb_process *process, const char *words, st
 				add_time(process, block->time, text);
 				common_text_format(text, ": %s\n", flow_gap_cause_name((uint8_t)block->cause));
 			}
-			number += block->instructions ? block->instructions : 1;
+			number += dump_gdb_block_numbers(block);
 		}
 	}
 	common_text_format(text, "%zu gaps\n", gaps);
@@ -234,11 +250,13 @@ static const struct {
 } commands[] = {
 	{"where", "[TID NUMBER]", "the window of each thread; or the time of gdb's instruction NUMBER", monitor_where},
 	{"goto", "TIME", "the window that ends at TIME: 12.5ms, -1ms before the end", monitor_goto},
+	{"from", "FUNCTION", "the window that begins at the first call of FUNCTION, in each thread", monitor_from},
 	{"earlier", "", "the window before this window", monitor_earlier},
 	{"later", "", "the window behind this window", monitor_later},
 	{"event", "NAME", "the window that ends at the last event of this name before the end of the window",
 	 dump_gdb_monitor_event},
-	{"events", "[NAME]", "the events within the window", dump_gdb_monitor_events},
+	{"events", "[NAME]", "the events within the window, each with gdb's number of the next instruction",
+	 dump_gdb_monitor_events},
 	{"gaps", "", "the gaps of the window, with causes", monitor_gaps},
 	{"help", "", "this list", monitor_help},
 };

@@ -14,6 +14,12 @@
 
 #define EVENTS_MAX 1000u /* events in one answer */
 
+/* A thread's first block behind an event, and gdb's number of the block's first instruction. */
+struct event_place {
+	size_t block;
+	uint64_t number;
+};
+
 struct event_search {
 	struct dump_gdb_process *process;
 	struct analysis_names names;
@@ -25,15 +31,43 @@ struct event_search {
 	uint64_t last;   /* time of the last event */
 	size_t count;
 	struct ptl_bytes *text;
-	struct ptl_bytes before; /* the line of the last event at or before `around` */
+	struct event_place *places; /* by thread of the model; NULL: lines have no numbers */
+	struct ptl_bytes before;    /* the line of the last event at or before `around` */
 	bool ended;
 };
+
+/*
+ * Appends gdb's number of the first instruction of the thread behind the event, "-" without one. Events come in order of
+ * time.
+ */
+static void add_place(struct event_search *search, const struct ptl_event *event, struct ptl_bytes *text)
+{
+	const struct dump_gdb_model *model = &search->process->model;
+	size_t i = 0;
+
+	while (i < model->thread_count && model->threads[i].tid != event->tid)
+		i++;
+	if (i < model->thread_count) {
+		const struct dump_gdb_thread *thread = &model->threads[i];
+		struct event_place *place = &search->places[i];
+
+		for (; place->block < thread->count && thread->blocks[place->block].time <= event->time; place->block++)
+			place->number += dump_gdb_block_numbers(&thread->blocks[place->block]);
+		if (place->block < thread->count || thread->next) {
+			common_text_format(text, "%10" PRIu64 "  ", place->number + 1);
+			return;
+		}
+	}
+	common_text_add(text, "         -  ");
+}
 
 static void search_line(struct event_search *search, const struct ptl_event *event, const struct ptl_schema *schema,
 			struct ptl_bytes *text)
 {
 	common_text_time(text, event->time, search->values.start_time);
 	common_text_format(text, "  %" PRIu32 "  ", event->tid);
+	if (search->places)
+		add_place(search, event, text);
 	if (dump_event_brief(&search->printer, event, schema, text) < 0)
 		text->failed = true;
 }
@@ -116,6 +150,11 @@ void dump_gdb_monitor_events(struct dump_gdb_process *process, const char *words
 	struct event_search search = {.process = process, .text = text};
 	uint64_t first, last;
 
+	search.places = calloc(process->model.thread_count + 1, sizeof(*search.places));
+	if (!search.places) {
+		common_text_add(text, "no memory\n");
+		return;
+	}
 	window_times(process, &first, &last);
 	/* The end of a process comes behind its last block. */
 	if (!process->window.last_time && !process->window.first)
@@ -126,6 +165,7 @@ void dump_gdb_monitor_events(struct dump_gdb_process *process, const char *words
 		common_text_format(text, "%zu events, of which the first %u are shown\n", search.count, EVENTS_MAX);
 	else
 		common_text_format(text, "%zu events\n", search.count);
+	free(search.places);
 }
 
 void dump_gdb_monitor_event(struct dump_gdb_process *process, const char *words, struct ptl_bytes *text)

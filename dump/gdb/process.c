@@ -69,16 +69,21 @@ static uint64_t last_time(const struct dump_gdb_thread *thread)
 	return thread->count ? thread->blocks[thread->count - 1].time : 0;
 }
 
-/* Returns whether the thread may be the one in which the signal ended the process: it stands before an instruction. */
+/*
+ * Returns whether the thread may be the one in which the signal ended the process: the thread that the trace names. In a
+ * trace without the name, a thread that stands before an instruction.
+ */
 static bool may_have_signal(const struct dump_gdb_process *process, const struct dump_gdb_thread *thread)
 {
+	if (process->signal_thread)
+		return thread->tid == process->signal_thread;
 	return process->signal && thread->next;
 }
 
 /*
- * Checks whether gdb shows thread a rather than b: the thread with the last block. If a signal ended the process, a thread
- * that stands before an instruction comes first, and of several the thread that stopped first: the end of a process stops
- * its other threads.
+ * Checks whether gdb shows thread a rather than b: the thread with the last block. If a signal ended the process, a
+ * thread that may have taken the signal comes first, and of several the thread that stopped first: the end of a process
+ * stops its other threads.
  */
 static bool is_shown_before(const struct dump_gdb_process *process, const struct dump_gdb_thread *a,
 			    const struct dump_gdb_thread *b)
@@ -88,6 +93,13 @@ static bool is_shown_before(const struct dump_gdb_process *process, const struct
 	if (stopped != may_have_signal(process, b))
 		return stopped;
 	return stopped ? last_time(a) < last_time(b) : last_time(a) > last_time(b);
+}
+
+static void set_signal(const struct dump_gdb_process *process, struct dump_gdb_thread *thread)
+{
+	thread->signal = (uint8_t)process->signal;
+	if (process->signal_thread)
+		thread->fatal = flow_timeline_process(process->timeline, process->process)->fatal;
 }
 
 static void set_current(struct dump_gdb_process *process)
@@ -103,8 +115,9 @@ static void set_current(struct dump_gdb_process *process)
 			model->current = i;
 	}
 	process->time = process->window.last_time ? process->window.last_time : UINT64_MAX - 1;
-	if (model->thread_count && !process->window.last_time && !threads[model->current].after)
-		threads[model->current].signal = (uint8_t)process->signal;
+	if (model->thread_count && !process->window.last_time && !threads[model->current].after &&
+	    (!process->signal_thread || threads[model->current].tid == process->signal_thread))
+		set_signal(process, &threads[model->current]);
 }
 
 int dump_gdb_process_move(struct dump_gdb_process *process, const struct dump_gdb_window *window)
@@ -116,8 +129,8 @@ int dump_gdb_process_move(struct dump_gdb_process *process, const struct dump_gd
 	if (wanted.first_time < process->program_time)
 		wanted.first_time = process->program_time;
 	process->options.code = &code;
-	status = dump_gdb_blocks_read(process->run->trace, process->timeline, &process->options, &wanted,
-				      &process->model);
+	status = dump_gdb_blocks_read(process->run->trace, process->timeline, process->process, &process->options,
+				      &wanted, &process->model);
 	if (status < 0) {
 		flow_code_close(code);
 		return status;
@@ -127,12 +140,33 @@ int dump_gdb_process_move(struct dump_gdb_process *process, const struct dump_gd
 		process->code = code;
 	}
 	process->window = wanted;
+	process->window.from = NULL;
 	set_current(process);
 	return 0;
 }
 
+int dump_gdb_process_from(struct dump_gdb_process *process, const char *pattern, const struct dump_gdb_window *window)
+{
+	struct dump_gdb_function function = {.pattern = pattern};
+	struct dump_gdb_window wanted = *window;
+	int status = 0;
+
+	if (!process->symbols)
+		status = flow_symbols_open(process->run->trace, process->timeline, !process->run->options->no_demangle,
+					   &process->symbols);
+	if (status < 0)
+		return status;
+	function.symbols = process->symbols;
+	wanted.from = &function;
+	wanted.first = true;
+	status = dump_gdb_process_move(process, &wanted);
+	return status == PTL_NOT_FOUND
+		       ? common_fail(PTL_MISUSE, "no thread of process %u calls '%s'", process->pid, pattern)
+		       : status;
+}
+
 int dump_gdb_process_open(struct dump_gdb_process *process, struct dump_run *run, const struct flow_timeline *timeline,
-			  uint64_t instructions,
+			  uint64_t instructions, const char *from,
 			  void (*monitor)(void *context, const char *command, struct ptl_bytes *text))
 {
 	const struct analysis_filter *filter = &run->options->filter;
@@ -153,6 +187,7 @@ int dump_gdb_process_open(struct dump_gdb_process *process, struct dump_run *run
 	chosen = flow_timeline_process(timeline, process->process);
 	process->pid = chosen->pid;
 	process->signal = end_signal(chosen);
+	process->signal_thread = process->signal ? chosen->fatal.tid : 0;
 	process->options = dump_run_view_options(run);
 	process->options.selection.pids = &process->pid;
 	process->options.selection.pid_count = 1;
@@ -165,7 +200,7 @@ int dump_gdb_process_open(struct dump_gdb_process *process, struct dump_run *run
 	process->model.context = process;
 	process->model.read_memory = process_read_memory;
 	process->model.monitor = monitor;
-	status = dump_gdb_process_move(process, &window);
+	status = from ? dump_gdb_process_from(process, from, &window) : dump_gdb_process_move(process, &window);
 	return status == PTL_NOT_FOUND ? common_fail_in(status, "%s: process %u", run->path, process->pid) : status;
 }
 
@@ -173,4 +208,5 @@ void dump_gdb_process_close(struct dump_gdb_process *process)
 {
 	dump_gdb_threads_free(process->model.threads, process->model.thread_count);
 	flow_code_close(process->code);
+	flow_symbols_close(process->symbols);
 }

@@ -11,6 +11,7 @@
 #include "common/text/text.h"
 #include "dump/gdb/document.h"
 #include "dump/gdb/file_request.h"
+#include "dump/gdb/signal_info.h"
 
 #define ERROR "E01"
 #define MEMORY_MAX 8192u /* bytes of memory in one reply */
@@ -407,6 +408,17 @@ static void answer_vector(struct dump_gdb_server *server, const char *text, stru
 	add_part(vector, sizeof(vector), text, reply);
 }
 
+static void answer_signal_info(struct dump_gdb_server *server, const char *text, struct ptl_bytes *reply)
+{
+	const struct dump_gdb_thread *thread = request_thread(server);
+	uint8_t info[DUMP_GDB_SIGNAL_INFO_BYTES];
+
+	if (thread && dump_gdb_signal_info(thread, info))
+		add_part(info, sizeof(info), text, reply);
+	else
+		common_text_add(reply, ERROR);
+}
+
 static void answer_offsets(struct dump_gdb_server *server, const char *text, struct ptl_bytes *reply)
 {
 	(void)text;
@@ -421,7 +433,8 @@ static void answer_features(struct dump_gdb_server *server, const char *text, st
 	server->processes = strstr(text, "multiprocess+") != NULL;
 	common_text_format(reply,
 			   "PacketSize=%x;QStartNoAckMode+;multiprocess+;vContSupported+;qXfer:features:read+;"
-			   "qXfer:threads:read+;qXfer:exec-file:read+;qXfer:auxv:read+;qXfer:libraries-svr4:read+;"
+			   "qXfer:threads:read+;qXfer:exec-file:read+;qXfer:auxv:read+;qXfer:siginfo:read+;qXfer:"
+			   "libraries-svr4:read+;"
 			   "augmented-libraries-svr4-read+;qXfer:btrace:read+;qXfer:btrace-conf:read+;Qbtrace:bts+;"
 			   "Qbtrace:off+;Qbtrace-conf:bts:size+",
 			   DUMP_GDB_PACKET_MAX);
@@ -469,6 +482,7 @@ static const struct {
 	{"qXfer:libraries-svr4:read:", answer_libraries},
 	{"qXfer:exec-file:read:", answer_program},
 	{"qXfer:auxv:read::", answer_vector},
+	{"qXfer:siginfo:read::", answer_signal_info},
 	{"qXfer:btrace:read:all:", answer_blocks},
 	{"qXfer:btrace:read:new:", answer_new_blocks},
 	{"qXfer:btrace:read:delta:", answer_refusal},

@@ -54,19 +54,17 @@ static void words_add_folder(struct words *words, const char *option, const char
 
 /*
  * gdb has to forget what a window showed before the window moves: the place in the trace, registers and blocks. The new
- * commands do all of this. enter_history goes to the last instruction of the history, where gdb knows the callers.
- * start_recording: gdb 13 records nothing of a thread of a later window, and gdb 16 ends with an internal error, unless gdb
- * itself started the recording.
+ * commands do all of this. begin_recording lets gdb 14 and later know the format, without which threads that appear later
+ * are an internal error of gdb 16. enter_history goes to the last instruction of the history, where gdb knows the callers.
  */
 static const char definitions[] =
 	"python\n"
 	"import gdb\n"
-	"def start_recording():\n"
-	"    try:\n"
+	"import re\n"
+	"def begin_recording():\n"
+	"    if int(re.search('[0-9]+', gdb.VERSION)[0]) >= 14:\n"
 	"        gdb.execute('record stop', to_string=True)\n"
 	"        gdb.execute('record btrace bts', to_string=True)\n"
-	"    except gdb.error as error:\n"
-	"        print(error)\n"
 	"def enter_history():\n"
 	"    try:\n"
 	"        gdb.execute('reverse-stepi', to_string=True)\n"
@@ -104,7 +102,7 @@ static const char definitions[] =
 	"        at = record.replay_position if record else None\n"
 	"        where = f' {gdb.selected_thread().ptid[1]} {at.number}' if at else ''\n"
 	"        gdb.execute('monitor where' + where)\n"
-	"for name in ('goto', 'earlier', 'later', 'event'):\n"
+	"for name in ('goto', 'from', 'earlier', 'later', 'event'):\n"
 	"    Move(name)\n"
 	"Where()\n"
 	"end\n";
@@ -152,9 +150,8 @@ static int words_make(struct words *words, const struct dump_gdb_files *files, c
 	status = write_definitions(common_text_string(&path));
 	words_add_folder(words, "-ex", "source ", files->folder, "/commands.gdb");
 	words_add_folder(words, "-ex", "target remote ", files->folder, "/socket");
-	words_add(words, "-ex", "python start_recording()");
 	words_add(words, "-ex", "monitor where");
-	words_add(words, "-ex", "python enter_history()");
+	words_add(words, "-ex", "python begin_recording(); enter_history()");
 	for (size_t i = 0; i < start->commands->count; i++)
 		words_add(words, "-ex", start->commands->list[i]);
 	common_bytes_free(&path);

@@ -205,6 +205,17 @@ static int process_begins(void *context, struct format_fold_process *process, co
 	return add_program(timeline, state, process->start, data->image_file_name, data->command_line);
 }
 
+/* Threads may take fatal signals at the same time. The exit status tells which signal ended the process. */
+static void choose_fatal(struct flow_process_state *state)
+{
+	const uint32_t signal = (uint32_t)state->data.exit_status & 0x7f;
+
+	state->data.fatal = (struct flow_fatal_signal){0};
+	for (size_t i = 0; i < state->fatal_count; i++)
+		if (state->fatal[i].signal == signal)
+			state->data.fatal = state->fatal[i];
+}
+
 static int process_ends(void *context, struct format_fold_process *process, uint64_t time,
 			const struct ptl_process_event *data)
 {
@@ -217,6 +228,32 @@ static int process_ends(void *context, struct format_fold_process *process, uint
 	ended->ended = true;
 	ended->has_exit_status = data->has_exit_status;
 	ended->exit_status = data->exit_status;
+	if (data->has_exit_status)
+		choose_fatal(flow_timeline_state_of(process));
+	return 0;
+}
+
+static int signalled(void *context, struct format_fold_process *process, uint64_t time,
+		     const struct ptl_signal_event *data)
+{
+	struct flow_process_state *state = flow_timeline_state_of(process);
+
+	(void)context;
+	if (state->data.ended || state->fatal_count == FLOW_FATAL_SIGNALS)
+		return 0;
+	for (size_t i = 0; i < state->fatal_count; i++)
+		if (state->fatal[i].signal == data->signal)
+			return 0;
+	state->fatal[state->fatal_count++] = (struct flow_fatal_signal){
+		.time = time,
+		.tid = data->thread_id,
+		.signal = data->signal,
+		.code = data->code,
+		.sender = data->sender_id,
+		.has_address = data->has_address,
+		.address = data->address,
+	};
+	state->data.fatal = state->fatal[0];
 	return 0;
 }
 
@@ -236,6 +273,7 @@ const struct format_fold_processes flow_timeline_processes = {
 	.begins = process_begins,
 	.ends = process_ends,
 	.executes = executes,
+	.signalled = signalled,
 };
 
 /* ---- threads ----------------------------------------------------------------------------- */

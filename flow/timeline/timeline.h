@@ -28,6 +28,17 @@ struct flow_program {
 	const char *command_line; /* never NULL */
 };
 
+/* A signal whose default action ended a process. */
+struct flow_fatal_signal {
+	uint64_t time;
+	uint32_t tid;    /* thread that took the signal */
+	uint32_t signal; /* 0: unknown */
+	int32_t code;    /* si_code of sigaction(2) */
+	uint32_t sender; /* pid of the process that sent the signal; 0: the kernel, or unknown */
+	bool has_address;
+	uint64_t address; /* si_addr of sigaction(2) */
+};
+
 struct flow_timeline_process {
 	uint32_t pid;
 	uint32_t parent_pid;
@@ -41,6 +52,8 @@ struct flow_timeline_process {
 	bool implied;
 	bool has_exit_status;
 	int32_t exit_status; /* exit status in the encoding of wait(2) */
+	/* signal that ended the process, with its thread; signal 0: none, or the trace does not tell the thread */
+	struct flow_fatal_signal fatal;
 	/* last component of the last program's path, or of the first word of its command line; "": unknown */
 	const char *name;
 	const struct flow_program *programs; /* programs in order of time; at least one unless implied */

@@ -22,6 +22,9 @@ struct flow_space_version {
 	uint64_t next_injected;
 };
 
+/* Number of different fatal signals that a process keeps until its end. */
+#define FLOW_FATAL_SIGNALS 4u
+
 struct flow_process_state {
 	struct format_fold_process fold; /* first member; its root is the tree of all pieces */
 	struct flow_timeline_process data;
@@ -30,6 +33,8 @@ struct flow_process_state {
 	uint32_t files;    /* current root: see flow_space_version */
 	uint32_t previous; /* previous process with this pid; FLOW_NONE */
 	bool begins_empty; /* the process inherits nothing from its parent */
+	uint8_t fatal_count;
+	struct flow_fatal_signal fatal[FLOW_FATAL_SIGNALS]; /* fatal signals in order of time */
 	/*
 	 * Root of the parent's space at the fork, until the fold decides whether the process inherits the space; then
 	 * 0.

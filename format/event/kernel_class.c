@@ -10,10 +10,9 @@ static const struct {
 	const struct ptl_guid *provider;
 	enum format_class class;
 } classes[] = {
-	{&PTL_PROVIDER_PROCESS, FORMAT_CLASS_PROCESS},
-	{&PTL_PROVIDER_THREAD, FORMAT_CLASS_THREAD},
-	{&PTL_PROVIDER_IMAGE, FORMAT_CLASS_IMAGE},
-	{&PTL_PROVIDER_CODE, FORMAT_CLASS_CODE},
+	{&PTL_PROVIDER_PROCESS, FORMAT_CLASS_PROCESS}, {&PTL_PROVIDER_THREAD, FORMAT_CLASS_THREAD},
+	{&PTL_PROVIDER_IMAGE, FORMAT_CLASS_IMAGE},     {&PTL_PROVIDER_CODE, FORMAT_CLASS_CODE},
+	{&PTL_PROVIDER_SIGNAL, FORMAT_CLASS_SIGNAL},
 };
 
 /* Action by class and opcode; FORMAT_ACTION_OTHER is 0. */
@@ -43,6 +42,7 @@ static const uint8_t actions[][OPCODES] = {
 			[PTL_OPCODE_PROTECT] = FORMAT_ACTION_PROTECT,
 		},
 	[FORMAT_CLASS_CODE] = {0},
+	[FORMAT_CLASS_SIGNAL] = {[PTL_OPCODE_FATAL] = FORMAT_ACTION_SIGNAL},
 };
 
 enum format_class format_class_of(const struct ptl_descriptor *descriptor)
@@ -84,6 +84,8 @@ static int decode_kernel_event(const struct ptl_event *event, struct ptl_bytes *
 		return ptl_image_decode(event, storage, &decoded->image);
 	case FORMAT_CLASS_CODE:
 		return ptl_code_decode(event, &decoded->code);
+	case FORMAT_CLASS_SIGNAL:
+		return ptl_signal_decode(event, &decoded->signal);
 	default:
 		return PTL_NOT_OURS;
 	}
@@ -111,6 +113,8 @@ int format_kernel_decode(const struct ptl_event *event, struct ptl_bytes *storag
 		decoded->pid = decoded->image.process_id;
 	else if (decoded->class == FORMAT_CLASS_CODE)
 		decoded->pid = decoded->code.process_id;
+	else if (decoded->class == FORMAT_CLASS_SIGNAL)
+		decoded->pid = decoded->signal.process_id;
 	if (decoded->class != FORMAT_CLASS_THREAD)
 		return 0;
 	decoded->pid = decoded->thread.process_id;

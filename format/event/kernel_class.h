@@ -18,6 +18,7 @@ enum format_class {
 	FORMAT_CLASS_SWITCH,
 	FORMAT_CLASS_IMAGE,
 	FORMAT_CLASS_CODE,
+	FORMAT_CLASS_SIGNAL,
 };
 
 /* What happens, independent of the class's opcode. */
@@ -31,6 +32,7 @@ enum format_action {
 	FORMAT_ACTION_PROTECT,       /* the protection of an image changes */
 	FORMAT_ACTION_SWITCH,        /* a CPU switches from one thread to another */
 	FORMAT_ACTION_CODE,          /* bytes of code change */
+	FORMAT_ACTION_SIGNAL,        /* a thread took a signal that ends the process */
 };
 
 enum format_class format_class_of(const struct ptl_descriptor *descriptor);
@@ -60,6 +62,7 @@ struct format_kernel_event {
 		struct ptl_switch_event switched;
 		struct ptl_image_event image;
 		struct ptl_code_event code;
+		struct ptl_signal_event signal;
 	};
 };
 

@@ -216,3 +216,22 @@ int ptl_code_decode(const struct ptl_event *event, struct ptl_code_event *data)
 		memcpy(data->code, hash, PTL_HASH_SIZE);
 	return finish_decoding(&cursor, NULL);
 }
+
+int ptl_signal_decode(const struct ptl_event *event, struct ptl_signal_event *data)
+{
+	struct common_cursor cursor = common_cursor(event->payload, event->payload_size);
+	int status = check_class(event, &PTL_PROVIDER_SIGNAL, FORMAT_SIGNAL_VERSION);
+
+	if (status == 0 && event->descriptor.opcode != PTL_OPCODE_FATAL)
+		status = common_fail(PTL_NOT_OURS, "no fatal signal");
+	if (status < 0)
+		return status;
+	*data = (struct ptl_signal_event){.process_id = common_read32(&cursor)};
+	data->thread_id = common_read32(&cursor);
+	data->signal = common_read32(&cursor);
+	data->code = (int32_t)common_read32(&cursor);
+	data->sender_id = common_read32(&cursor);
+	data->has_address = common_read32(&cursor) & FORMAT_SIGNAL_HAS_ADDRESS;
+	data->address = common_read64(&cursor);
+	return finish_decoding(&cursor, NULL);
+}

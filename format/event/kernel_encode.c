@@ -124,3 +124,15 @@ int ptl_code_encode(const struct ptl_code_event *data, struct ptl_bytes *storage
 	common_write_bytes(storage, data->code, PTL_HASH_SIZE);
 	return finish_encoding(storage, &PTL_PROVIDER_CODE, FORMAT_CODE_VERSION, PTL_OPCODE_CODE, event);
 }
+
+int ptl_signal_encode(const struct ptl_signal_event *data, struct ptl_bytes *storage, struct ptl_event *event)
+{
+	common_write_le(storage, data->process_id, 4);
+	common_write_le(storage, data->thread_id, 4);
+	common_write_le(storage, data->signal, 4);
+	common_write_le(storage, (uint32_t)data->code, 4);
+	common_write_le(storage, data->sender_id, 4);
+	common_write_le(storage, data->has_address ? FORMAT_SIGNAL_HAS_ADDRESS : 0, 4);
+	common_write_le(storage, data->has_address ? data->address : 0, 8);
+	return finish_encoding(storage, &PTL_PROVIDER_SIGNAL, FORMAT_SIGNAL_VERSION, PTL_OPCODE_FATAL, event);
+}

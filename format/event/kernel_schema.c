@@ -9,6 +9,7 @@ const struct ptl_guid PTL_PROVIDER_PROCESS = FORMAT_PROCESS_GUID;
 const struct ptl_guid PTL_PROVIDER_THREAD = FORMAT_THREAD_GUID;
 const struct ptl_guid PTL_PROVIDER_IMAGE = FORMAT_IMAGE_GUID;
 const struct ptl_guid PTL_PROVIDER_CODE = FORMAT_CODE_GUID;
+const struct ptl_guid PTL_PROVIDER_SIGNAL = FORMAT_SIGNAL_GUID;
 
 #define FIELD(field_name, field_type)                                                                                  \
 	{                                                                                                              \
@@ -85,6 +86,12 @@ static const struct ptl_field code_fields[] = {
 	{.name = "CodeHash", .type = PTL_TYPE_BYTES, .format = PTL_FORMAT_HASH, .length = PTL_HASH_SIZE},
 };
 
+static const struct ptl_field signal_fields[] = {
+	FIELD("ProcessId", PTL_TYPE_U32),   FIELD("ThreadId", PTL_TYPE_U32), FIELD("Signal", PTL_TYPE_U32),
+	FIELD("Code", PTL_TYPE_I32),        FIELD("SenderId", PTL_TYPE_U32), HEX("Flags", PTL_TYPE_U32),
+	FIELD("Address", PTL_TYPE_POINTER),
+};
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* X(class, CLASS, Task, OPCODE, Name) for each event. */
@@ -104,7 +111,8 @@ static const struct ptl_field code_fields[] = {
 	X(image, IMAGE, Image, START_RUNDOWN, DCStart)                                                                 \
 	X(image, IMAGE, Image, END_RUNDOWN, DCEnd)                                                                     \
 	X(image, IMAGE, Image, PROTECT, Protect)                                                                       \
-	X(code, CODE, Code, CODE, Change)
+	X(code, CODE, Code, CODE, Change)                                                                              \
+	X(signal, SIGNAL, Signal, FATAL, Fatal)
 
 #define SCHEMA(class, CLASS, Task, OPCODE, Name)                                                                       \
 	static const struct ptl_schema class##_##OPCODE = {                                                            \

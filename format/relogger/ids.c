@@ -29,6 +29,7 @@ static const struct {
 	{"TargetThreadId", ROLE_ID},
 	{"TargetProcessId", ROLE_ID},
 	{"ParentThreadId", ROLE_PARENT},
+	{"SenderId", ROLE_PARENT},
 	{"CpuNumber", ROLE_ID},
 	{"StackProcess", ROLE_ID},
 	{"StackThread", ROLE_ID},

@@ -196,6 +196,20 @@ static int take_process(struct format_fold *fold, const struct ptl_event *event,
 	}
 }
 
+static int take_signal(struct format_fold *fold, const struct ptl_event *event,
+		       const struct format_kernel_event *decoded)
+{
+	struct format_fold_process *process;
+	int status;
+
+	if (!fold->listener->processes->signalled)
+		return 0;
+	status = format_fold_need(fold, decoded->pid, &process);
+	return status || !process
+		       ? status
+		       : fold->listener->processes->signalled(fold->context, process, event->time, &decoded->signal);
+}
+
 /* ---- threads --------------------------------------------------------------------------------- */
 
 static int thread_begins(struct format_fold *fold, const struct ptl_event *event,
@@ -250,6 +264,8 @@ static int fold_event(struct format_fold *fold, const struct ptl_event *event)
 			       : 0;
 	case FORMAT_CLASS_IMAGE:
 		return format_fold_image(fold, event, &decoded);
+	case FORMAT_CLASS_SIGNAL:
+		return take_signal(fold, event, &decoded);
 	default:
 		return format_fold_code(fold, event, &decoded.code);
 	}

@@ -53,6 +53,9 @@ struct format_fold_processes {
 		    const struct ptl_process_event *data);
 	int (*executes)(void *context, struct format_fold_process *process, uint64_t time,
 			const struct ptl_process_event *data);
+	/* A thread took a signal that ends the process. May be NULL. */
+	int (*signalled)(void *context, struct format_fold_process *process, uint64_t time,
+			 const struct ptl_signal_event *data);
 };
 
 struct format_fold_threads {

@@ -208,6 +208,18 @@ static void status_of(const struct channel_message *message, struct record_fact 
 	}
 }
 
+static void signal_of(const struct channel_message_signal *message, struct record_fact *fact)
+{
+	fact->kind = RECORD_FACT_SIGNAL;
+	fact->signal = (struct ptl_signal_event){
+		.signal = message->signal,
+		.code = message->code,
+		.sender_id = message->sender,
+		.has_address = message->has_address != 0,
+		.address = message->address,
+	};
+}
+
 /* Fills in the fact's kind and members. Messages without a fact of their own report a living process. */
 static void translate(const struct channel_message *message, const struct ptl_image_event *image,
 		      struct record_fact *fact)
@@ -219,6 +231,9 @@ static void translate(const struct channel_message *message, const struct ptl_im
 	case CHANNEL_MSG_EXIT:
 	case CHANNEL_MSG_CHILD_STATUS:
 		status_of(message, fact);
+		break;
+	case CHANNEL_MSG_SIGNAL:
+		signal_of((const void *)message, fact);
 		break;
 	case CHANNEL_MSG_THREAD_START:
 		fact->kind = RECORD_FACT_THREAD_START;

@@ -19,7 +19,8 @@ enum record_fact_kind {
 	RECORD_FACT_ALIVE,         /* an action without a separate fact: the process lived at this time */
 	RECORD_FACT_PROCESS_START, /* first fact of a process; RECORD_FACT_EXEC follows unless forked */
 	RECORD_FACT_EXEC,          /* runs another program: images and other threads are gone */
-	RECORD_FACT_EXIT,          /* about to end, by exit_group or a signal */
+	RECORD_FACT_EXIT,          /* about to end, by exit_group */
+	RECORD_FACT_SIGNAL,        /* about to end, by a signal that tid took */
 	RECORD_FACT_CHILD_STATUS,  /* waited for a child */
 	RECORD_FACT_THREAD_START,  /* a second or later thread starts: tid */
 	RECORD_FACT_THREAD_END,    /* tid */
@@ -72,11 +73,12 @@ struct record_fact {
 			uint64_t start_address; /* 0 if unknown */
 		} exec;
 		struct {
-			uint32_t pid;         /* pid of the child; unused by RECORD_FACT_EXIT */
-			uint32_t process;     /* number of the child; 0: pid says which; unused by RECORD_FACT_EXIT */
-			uint32_t wait_status; /* status of waitpid */
-		} exit;                       /* RECORD_FACT_EXIT, RECORD_FACT_CHILD_STATUS */
-		uint32_t parent_tid;          /* RECORD_FACT_THREAD_START; 0 if unknown */
+			uint32_t pid;           /* pid of the child; unused by RECORD_FACT_EXIT */
+			uint32_t process;       /* number of the child; 0: pid says which; unused by RECORD_FACT_EXIT */
+			uint32_t wait_status;   /* status of waitpid */
+		} exit;                         /* RECORD_FACT_EXIT, RECORD_FACT_CHILD_STATUS */
+		struct ptl_signal_event signal; /* RECORD_FACT_SIGNAL; without the ids of process and thread */
+		uint32_t parent_tid;            /* RECORD_FACT_THREAD_START; 0 if unknown */
 		char name[RECORD_THREAD_NAME_MAX + 1];
 		const struct ptl_image_event *image; /* RECORD_FACT_IMAGE_MAP */
 		struct {

@@ -215,6 +215,11 @@ static int end_process(struct record_model *model, struct record_process *proces
 {
 	int status = record_start(model, process, 0);
 
+	/* Nobody told the wait status. */
+	if (!process->has_exit_status && process->fatal_signal) {
+		process->has_exit_status = true;
+		process->exit_status = process->fatal_signal;
+	}
 	if (status == 0)
 		status = end_threads(model, process, 0, process->last_time);
 	if (status == 0)
@@ -484,6 +489,14 @@ static int exits(struct record_model *model, struct record_process *process, con
 	return 0;
 }
 
+/* Reports the thread. The exit status follows by a wait status, which also tells of a core dump. */
+static int takes_signal(struct record_model *model, struct record_process *process, const struct record_fact *fact)
+{
+	if (!process->fatal_signal)
+		process->fatal_signal = fact->signal.signal & 0x7f;
+	return record_emit_signal(model, process, fact);
+}
+
 static int child_status(struct record_model *model, struct record_process *process, const struct record_fact *fact)
 {
 	struct record_process *child = fact->exit.process ? record_find_process(model, fact->exit.process) : NULL;
@@ -499,6 +512,7 @@ static int (*const handlers[])(struct record_model *model, struct record_process
 			       const struct record_fact *fact) = {
 	[RECORD_FACT_EXEC] = execs,
 	[RECORD_FACT_EXIT] = exits,
+	[RECORD_FACT_SIGNAL] = takes_signal,
 	[RECORD_FACT_CHILD_STATUS] = child_status,
 	[RECORD_FACT_THREAD_START] = thread_starts,
 	[RECORD_FACT_THREAD_END] = thread_ends,

@@ -82,6 +82,19 @@ int record_emit_thread(struct record_model *model, struct record_process *proces
 	return status < 0 ? status : emit_model_event(model, process, RECORD_LIFE, &event, tid, time);
 }
 
+int record_emit_signal(struct record_model *model, struct record_process *process, const struct record_fact *fact)
+{
+	struct ptl_signal_event data = fact->signal;
+	struct ptl_event event = {0};
+	int status;
+
+	data.process_id = process->pid;
+	data.thread_id = fact->tid;
+	model->storage.size = 0;
+	status = ptl_signal_encode(&data, &model->storage, &event);
+	return status < 0 ? status : emit_model_event(model, process, RECORD_LIFE, &event, fact->tid, fact->time);
+}
+
 static int encode_code(struct record_model *model, const struct record_process *process,
 		       const struct record_change *change, struct ptl_event *event)
 {

@@ -28,6 +28,7 @@ struct record_process {
 	bool ended; /* the end event was written; kept for children without facts so far */
 	bool has_exit_status;
 	uint32_t exit_status;
+	uint32_t fatal_signal; /* first reported signal that ends the process; 0: none */
 	uint32_t first_tid;
 	uint64_t gone_at; /* clock of record_model.now */
 	char *path;       /* path of the program; never NULL */
@@ -71,6 +72,7 @@ struct record_process *record_find_process(const struct record_model *model, uin
 int record_emit_process(struct record_model *model, struct record_process *process, uint8_t opcode, uint64_t time);
 int record_emit_thread(struct record_model *model, struct record_process *process, uint8_t opcode, uint32_t tid,
 		       const char *name, uint64_t start_address, uint64_t time);
+int record_emit_signal(struct record_model *model, struct record_process *process, const struct record_fact *fact);
 int record_emit_change(struct record_model *model, struct record_process *process, uint32_t tid,
 		       const struct record_change *change, uint64_t time);
 /* Reports that an image existed at the start, or exists at the end. */

@@ -404,6 +404,16 @@ static int take_exit(struct record_observer *observer, struct record_observed *p
 	return record_observer_send(observer, &fact);
 }
 
+static int take_signal(struct record_observer *observer, struct record_observed *process,
+		       const struct record_sideband_record *record)
+{
+	struct record_fact fact = record_observer_fact(process, RECORD_FACT_SIGNAL, record->time);
+
+	fact.tid = record->tid;
+	fact.signal = (struct ptl_signal_event){.signal = record->signal, .code = record->signal_code};
+	return record_observer_send(observer, &fact);
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static int take_report(struct record_observer *observer, const struct record_sideband_record *record)
@@ -432,6 +442,8 @@ static int take_report(struct record_observer *observer, const struct record_sid
 		return take_fork(observer, record);
 	if (!process)
 		return 0;
+	if (record->kind == RECORD_SIDEBAND_SIGNAL)
+		return take_signal(observer, process, record);
 	if (record->kind == RECORD_SIDEBAND_NAME)
 		return send_thread_name(observer, process, record->tid, record->name, record->time);
 	return record->kind == RECORD_SIDEBAND_MAP ? take_map(observer, process, record)

@@ -171,13 +171,33 @@ static bool is_outside(const struct record_sideband_record *record)
 	case RECORD_SIDEBAND_NAME:
 	case RECORD_SIDEBAND_EXEC:
 	case RECORD_SIDEBAND_MAP:
+	case RECORD_SIDEBAND_SIGNAL:
 		return record->pid == 0 || record->pid == UINT32_MAX;
 	default:
 		return false;
 	}
 }
 
-void record_sideband_decode(const void *data, size_t size, struct record_sideband_record *record)
+/* A sample has ids and time in front; other records have them at the end. Raw data follows in a sample of a signal. */
+static void read_sample(const void *data, size_t size, const struct record_signal_event *signals,
+			struct record_sideband_record *record)
+{
+	const size_t fixed = sizeof(struct perf_event_header) + sizeof(struct id_trailer);
+	struct id_trailer ids;
+
+	memcpy(&ids, (const uint8_t *)data + sizeof(struct perf_event_header), sizeof(ids));
+	*record = (struct record_sideband_record){
+		.kind = RECORD_SIDEBAND_SAMPLE, .time = ids.time, .pid = ids.pid, .tid = ids.tid, .name = ""};
+	if (size == fixed)
+		return;
+	record->kind = record_signal_event_read(signals, (const uint8_t *)data + fixed, size - fixed, &record->signal,
+						&record->signal_code)
+			       ? RECORD_SIDEBAND_SIGNAL
+			       : RECORD_SIDEBAND_NONE;
+}
+
+void record_sideband_decode(const void *data, size_t size, const struct record_signal_event *signals,
+			    struct record_sideband_record *record)
 {
 	struct perf_event_header header;
 	struct id_trailer trailer;
@@ -196,16 +216,10 @@ void record_sideband_decode(const void *data, size_t size, struct record_sideban
 	}
 	record->time = trailer.time;
 	if (header.type == PERF_RECORD_SAMPLE)
-		*record = (struct record_sideband_record){
-			.kind = RECORD_SIDEBAND_SAMPLE,
-			.time = trailer.time,
-			.pid = trailer.pid,
-			.tid = trailer.tid,
-			.name = "",
-		};
+		read_sample(data, size + sizeof(trailer), signals, record);
 	if (record->kind == RECORD_SIDEBAND_NAME && header.misc & PERF_RECORD_MISC_COMM_EXEC)
 		record->kind = RECORD_SIDEBAND_EXEC;
 	/* Process 0 of a trace is the kernel. */
 	if (is_outside(record))
-		*record = (struct record_sideband_record){.time = trailer.time, .name = ""};
+		*record = (struct record_sideband_record){.time = record->time, .name = ""};
 }

@@ -44,6 +44,7 @@ struct record_sideband {
 	int *more;                          /* events that write into rings of other events */
 	size_t more_count, more_capacity;
 	size_t ring_count;
+	struct record_signal_event signals;
 	int64_t clock_offset;    /* result of record_clock_offset() */
 	struct waiting *waiting; /* valid from index `first` on */
 	size_t first, count, capacity;
@@ -72,11 +73,17 @@ static int set_probe(struct perf_event_attr *attr, const struct record_sideband_
 	return 0;
 }
 
+/* Whether records of all kinds are wanted. targets: NULL as for record_sideband_open. */
+static bool reports_all(const struct record_sideband_targets *targets)
+{
+	return !targets || (!targets->programs_only && !targets->probe && !targets->kernel_code);
+}
+
 /* targets: NULL as for record_sideband_open. */
 static int open_event(const struct record_sideband_targets *targets, pid_t thread, int cpu)
 {
 	const bool kernel_code = targets && targets->kernel_code;
-	const bool all_records = !targets || (!targets->programs_only && !targets->probe && !kernel_code);
+	const bool all_records = reports_all(targets);
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = PERF_TYPE_SOFTWARE,
@@ -107,6 +114,37 @@ static int open_event(const struct record_sideband_targets *targets, pid_t threa
 	if (targets && targets->probe && set_probe(&attr, targets->probe) < 0)
 		return -1;
 	return record_perf_event_open(&attr, thread, cpu);
+}
+
+/* Opens an event for fatal signals, as open_event. */
+static int open_signals(const struct record_signal_event *signals, const struct record_sideband_targets *targets,
+			pid_t thread, int cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_TRACEPOINT,
+		.config = signals->id,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW,
+		.sample_period = 1,
+		.disabled = 1,
+		.enable_on_exec = !targets,
+		.inherit = thread != -1,
+		.sample_id_all = 1,
+		.use_clockid = !record_clock_is_tsc(),
+		.clockid = record_clock_is_tsc() ? 0 : CLOCK_MONOTONIC,
+		.watermark = 1,
+		.wakeup_watermark = 1,
+	};
+	const int fd = record_perf_event_open(&attr, thread, cpu);
+
+	if (fd < 0)
+		return fd;
+	/* Without the filter, signals with handlers would count as fatal. */
+	if (ioctl(fd, PERF_EVENT_IOC_SET_FILTER, RECORD_SIGNAL_EVENT_FILTER) == 0 &&
+	    (!targets || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) == 0))
+		return fd;
+	close(fd);
+	return -1;
 }
 
 static int map_ring(struct record_sideband *sideband, int fd, int cpu)
@@ -140,6 +178,15 @@ static int share_ring(struct record_sideband *sideband, int fd, const struct rec
 	return status;
 }
 
+/* Adds the reports of a thread's fatal signals to the thread's ring. The kernel may refuse: other reports still come. */
+static int add_signals(struct record_sideband *sideband, const struct record_sideband_targets *targets, pid_t thread,
+		       const struct record_ring *ring)
+{
+	const int fd = sideband->signals.id ? open_signals(&sideband->signals, targets, thread, ring->cpu) : -1;
+
+	return fd < 0 ? 0 : share_ring(sideband, fd, ring);
+}
+
 /* Opens the events of a CPU. The first event is mapped; others share its ring. */
 static int open_cpu(struct record_sideband *sideband, const struct record_sideband_targets *targets, int cpu)
 {
@@ -148,7 +195,8 @@ static int open_cpu(struct record_sideband *sideband, const struct record_sideba
 	int status = 0;
 
 	for (size_t i = 0; status == 0 && i < count; i++) {
-		const int fd = open_event(targets, targets && targets->count ? targets->threads[i] : 0, cpu);
+		const pid_t thread = targets && targets->count ? targets->threads[i] : 0;
+		const int fd = open_event(targets, thread, cpu);
 
 		/* The thread has ended. */
 		if (fd < 0 && errno == ESRCH)
@@ -159,6 +207,8 @@ static int open_cpu(struct record_sideband *sideband, const struct record_sideba
 		status = mapped ? share_ring(sideband, fd, &sideband->rings[sideband->ring_count - 1])
 				: map_ring(sideband, fd, cpu);
 		mapped = true;
+		if (status == 0 && (!targets || targets->count))
+			status = add_signals(sideband, targets, thread, &sideband->rings[sideband->ring_count - 1]);
 	}
 	return status;
 }
@@ -176,9 +226,11 @@ static int add_to_ring(struct record_sideband *sideband, const struct record_rin
 	for (size_t i = 0; status == 0 && i < count; i++) {
 		const int fd = open_event(&targets, threads[i], ring->cpu);
 
-		if (fd >= 0)
+		if (fd >= 0) {
 			status = share_ring(sideband, fd, ring);
-		else if (errno != ESRCH)
+			if (status == 0)
+				status = add_signals(sideband, &targets, threads[i], ring);
+		} else if (errno != ESRCH)
 			status = common_fail_errno("perf_event_open");
 	}
 	return status;
@@ -239,6 +291,8 @@ int record_sideband_open(const struct record_sideband_targets *targets, struct r
 	sideband->clock_offset = record_clock_offset();
 	if (targets && targets->probe)
 		status = keep_probe(sideband, targets->probe);
+	if (reports_all(targets))
+		record_signal_event_find(&sideband->signals);
 	for (int cpu = 0; status == 0 && cpu < cpus; cpu++)
 		status = open_cpu(sideband, targets, cpu);
 	if (status < 0)
@@ -319,7 +373,7 @@ int record_sideband_put(struct record_sideband *sideband, const void *data, size
 		return PTL_NO_MEMORY;
 	}
 	waiting->data = copy;
-	record_sideband_decode(copy, size, &waiting->record);
+	record_sideband_decode(copy, size, &sideband->signals, &waiting->record);
 	waiting->record.time += (uint64_t)sideband->clock_offset;
 	if (waiting->record.kind == RECORD_SIDEBAND_LOST) {
 		sideband->losses.recorded += waiting->record.lost;

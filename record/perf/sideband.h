@@ -29,6 +29,7 @@ enum record_sideband_kind {
 	RECORD_SIDEBAND_SAMPLE, /* tid of pid reached the probe */
 	RECORD_SIDEBAND_SYMBOL, /* the kernel made or freed code: size bytes at base, with this name */
 	RECORD_SIDEBAND_CODE,   /* the kernel changed its code */
+	RECORD_SIDEBAND_SIGNAL, /* tid took a signal whose default action ends the process; if the kernel permits */
 };
 
 struct record_sideband_record {
@@ -45,6 +46,8 @@ struct record_sideband_record {
 	uint64_t inode;  /* 0 without a file */
 	uint32_t protection;
 	uint64_t lost;
+	uint32_t signal;     /* SIGNAL */
+	int32_t signal_code; /* SIGNAL: si_code of sigaction(2) */
 	bool is_gone;        /* SYMBOL */
 	const uint8_t *code; /* CODE: size bytes */
 	/* NAME, EXEC: at most 15 bytes; MAP: path of the mapping; SYMBOL: name of the code; else "" */

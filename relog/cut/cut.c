@@ -326,7 +326,7 @@ static bool is_in_time(const struct cut *cut, const struct ptl_event *event, con
 	if (event->time <= cut->to || !subject->understood)
 		return event->time <= cut->stop;
 	if (event->time > cut->stop || subject->event.action == FORMAT_ACTION_END_RUNDOWN ||
-	    subject->event.class == FORMAT_CLASS_THREAD ||
+	    subject->event.class == FORMAT_CLASS_THREAD || subject->event.class == FORMAT_CLASS_SIGNAL ||
 	    (subject->event.class == FORMAT_CLASS_PROCESS && subject->event.action != FORMAT_ACTION_EXEC))
 		return false;
 	own = common_hash_map_get(&cut->stops, subject->event.pid);

@@ -223,6 +223,7 @@ static uint32_t pid_of(const struct rules_run *run)
 		[FORMAT_CLASS_THREAD] = 0,
 		[FORMAT_CLASS_IMAGE] = 16,
 		[FORMAT_CLASS_CODE] = 0,
+		[FORMAT_CLASS_SIGNAL] = 0,
 	};
 	enum format_class class = run->now.kind->class;
 

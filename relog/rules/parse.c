@@ -31,6 +31,7 @@ static int add_kernel_classes(struct query_parser *parser)
 		{.alias = "thread", .has_guid = true, .guid = PTL_PROVIDER_THREAD},
 		{.alias = "image", .has_guid = true, .guid = PTL_PROVIDER_IMAGE},
 		{.alias = "code", .has_guid = true, .guid = PTL_PROVIDER_CODE},
+		{.alias = "signal", .has_guid = true, .guid = PTL_PROVIDER_SIGNAL},
 	};
 	int status = 0;
 

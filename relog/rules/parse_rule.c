@@ -20,6 +20,7 @@ static const struct {
 	{"protect", PTL_OPCODE_PROTECT},
 	{"exec", PTL_OPCODE_EXEC},
 	{"change", PTL_OPCODE_CODE},
+	{"fatal", PTL_OPCODE_FATAL},
 };
 #define OPCODES (sizeof(opcodes) / sizeof(opcodes[0]))
 

@@ -10,99 +10,8 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
+from gdb_test import GDB, build, flow, gdb, histories, hits, record, same_history
 from scratch_test import DUMP, RECORD, check, output, path, plan, run, scratch, skip, write
-
-SOURCES = os.path.join(os.environ["PTL_TESTDATA"], "programs")
-os.environ["TMPDIR"] = scratch
-os.environ["HOME"] = scratch
-os.environ.pop("DEBUGINFOD_URLS", None)
-
-
-def gdb(name, *commands, options=()):
-    words = [word for command in ("set pagination off", *commands) for word in ("--ex", command)]
-    got = run(DUMP, "gdb", "-q", "--batch", *words, *options, name)
-    # Errors, and the output of monitor, are in a stream of their own.
-    got.stdout += got.stderr
-    return got
-
-
-def flow(name, *options):
-    """The address, function and image of the instructions of each thread."""
-    threads = {}
-    for line in output(DUMP, "flow", "--level", "insn", "--json", *options, name).splitlines():
-        item = json.loads(line)
-        if item["type"] == "instruction":
-            threads.setdefault(item["tid"], []).append((int(item["ip"], 16), item.get("symbol"), item.get("image")))
-    return threads
-
-
-def build(name, *options, source=None):
-    got = run("gcc", "-g", "-O1", "-pthread", "-o", name, os.path.join(SOURCES, source or name + ".c"), *options)
-    check(f"{name} is built", got.returncode == 0, got)
-    return path(name)
-
-
-def record(name, program, *arguments):
-    run(RECORD, "-q", "--embed", "debug", "-o", name, "--", program, *arguments)
-    check(f"{name} is recorded", os.path.exists(path(name)))
-    return name
-
-
-def collapsed(names):
-    """Without names that follow themselves."""
-    return [name for i, name in enumerate(names) if not i or names[i - 1] != name]
-
-
-HISTORIES = ["record goto end", "set record instruction-history-size 0", "set record function-call-history-size 0", "set print asm-demangle off",
-             "thread apply all -s -ascending -q python print('THREAD', gdb.selected_thread().ptid[1]); "
-             "print(gdb.execute('record instruction-history', to_string=True)); print('FUNCTIONS'); "
-             "print(gdb.execute('record function-call-history', to_string=True))"]
-
-
-def histories(name, *options):
-    """Of each thread the addresses of instructions, and the functions."""
-    got = gdb(name, *HISTORIES, options=options)
-    threads = {}
-    addresses = functions = []
-    in_functions = False
-    for line in got.stdout.splitlines():
-        if line.startswith("THREAD "):
-            addresses, functions = threads[int(line.split()[1])] = [], []
-            in_functions = False
-        elif line == "FUNCTIONS":
-            in_functions = True
-        elif in_functions and re.match(r"\d+\t", line):
-            functions.append(line.split("\t")[1])
-        elif match := re.match(r"\d+\t[ =>]*(0x[0-9a-f]+)", line):
-            addresses.append(int(match[1], 16))
-    return got, threads
-
-
-def same_history(name, program, most=10**6):
-    """gdb has the last instructions of flow. Behind them is an instruction that did not complete, if flow knows one."""
-    want = {tid: instructions[-most:] for tid, instructions in flow(name).items()}
-    got, threads = histories(name, "--instructions", str(most))
-    check(f"{name}: gdb has the threads of flow", set(threads) == set(want) and want, got, sorted(want))
-    wrong, wrong_functions, all_names = [], [], set()
-    for tid, instructions in want.items():
-        addresses, functions = threads.get(tid, ([], []))
-        here = [one[0] for one in instructions]
-        # A window begins with a whole block.
-        if len(here) == most:
-            here = here[-(len(addresses) - 1):] if addresses[-1] != here[-1] else here[-len(addresses):]
-            instructions = instructions[-len(here):]
-        if addresses[:len(here)] != here or len(addresses) > len(here) + 1 or len(here) < min(len(want[tid]), most - 1000):
-            wrong.append((tid, len(here), len(addresses)))
-        names = {one[1] for one in instructions if one[2] == program and one[1] and "@" not in one[1] and one[1][0] != "_"}
-        all_names |= names
-        # Code without a name, and entries of the PLT, have other names in gdb.
-        seen = collapsed([one for one in functions if one in names])
-        flow_names = collapsed([one[1] for one in instructions if one[1] in names and one[2] == program])
-        if seen != flow_names and seen[:-1] != flow_names:
-            wrong_functions.append((tid, seen[-20:], flow_names[-20:]))
-    check(f"{name}: gdb has the {sum(map(len, want.values()))} instructions of flow", not wrong, wrong, got.stderr)
-    check(f"{name}: gdb's history of calls has the {len(all_names)} functions of flow", all_names and not wrong_functions,
-          *wrong_functions)
 
 
 def steps(name, tid, count=40):
@@ -113,26 +22,33 @@ def steps(name, tid, count=40):
           len(seen) == count and seen in (addresses[::-1][:count], [seen[0], *addresses[::-1][:count - 1]]), got)
 
 
-def hits(name, function):
-    """A breakpoint stops at each call, backwards, the last call first."""
-    calls = [json.loads(line) for line in output(DUMP, "calls", "--json", "--no-fold", name).splitlines()]
-    calls = [one for one in calls if one["type"] == "call" and one["function"] == function]
-    entries = [one for instructions in flow(name).values() for one in instructions]
-    first = min(one[0] for one in entries if one[1] == function)
-    got = gdb(name, f"break *{first:#x}", *["reverse-continue"] * (len(calls) + 1))
-    stops = len(re.findall(r"^Breakpoint 1, .*\b%s\b" % function, got.stdout, re.M))
-    check(f"{name}: a breakpoint stops at the {len(calls)} calls of {function}, backwards",
-          calls and stops == len(calls) and re.search("No more reverse-execution history|Reached end of recorded history", got.stdout), stops, got)
-
-
 def crash(name, *options):
-    got = gdb(name, "backtrace", "reverse-step", "info program", "print nothing", "info registers rax", "ptl-where", options=options)
-    check("the trace ends with the signal", "stopped by SIGSEGV" in got.stdout, got)
+    got = gdb(name, "backtrace", "reverse-step", 'printf "$1 = %d, %d, (void *) %p\\n", $_siginfo.si_signo, $_siginfo.si_code, $_siginfo._sifields._sigfault.si_addr', "info program", "print nothing", "info registers rax", "ptl-where", options=options)
+    check("the trace ends with the signal", "stopped by SIGSEGV at 0x0" in got.stdout, got)
+    check("gdb knows the signal's address", re.search(r"^\$\d+ = 11, 1, \(void \*\) \(nil\)$", got.stdout, re.M), got)
     check("gdb shows the line of the crash", "*nothing = 1;" in got.stdout, got)
     check("gdb shows the caller of the crash", re.search(r"#1 .* main \(argc=<unavailable>", got.stdout), got)
     check("reverse-step goes to the line before", re.search(r"^21\s+for", got.stdout, re.M), got)
     check("registers are unavailable", re.search(r"^rax +<unavailable>", got.stdout, re.M), got)
     check("ptl-where shows the time", re.search(r"^thread \d+: [\d.]+ ms, instruction [\d,]+$", got.stdout, re.M), got)
+
+
+def begins(name, function):
+    """--from begins at the first call of the function."""
+    (tid, instructions), = flow(name).items()
+    at = next(i for i, one in enumerate(instructions) if one[1] == function)
+    _, threads = histories(name, "--from", function)
+    wanted = [one[0] for one in instructions[at:]]
+    check(f"--from {function} begins at its first call", threads[tid][0][:len(wanted)] == wanted and len(threads[tid][0]) <= len(wanted) + 1,
+          len(threads[tid][0]), len(wanted))
+    got = gdb(name, f"ptl-from {function}", "record goto begin", "backtrace", "ptl-from no_such_function", "ptl-from",
+              "ptl-from main", "record goto begin", "info symbol $pc", options=("--instructions", "500"))
+    check("ptl-from moves the window to the function", re.search(rf"^#0  {function} \(.*\n#1 .* main \(", got.stdout, re.M), got)
+    check("a function that nobody calls is told", "no thread of process" in got.stdout and "calls 'no_such_function'" in got.stdout, got)
+    check("ptl-from needs a name", "from needs the name of a function" in got.stdout, got)
+    check("a later ptl-from moves the window again", re.search(r"^main in section", got.stdout, re.M), got)
+    got = run(DUMP, "gdb", "--from", "no_such_function", "--batch", name)
+    check("--from of no function ends with a message", got.returncode == 2 and "no_such_function" in got.stderr, got)
 
 
 def scripts(name):
@@ -158,7 +74,7 @@ def listening(name):
         target = server.stdout.readline().strip()
         check("--listen is for this machine alone", target.startswith("target remote 127.0.0.1:"), target)
         for _ in range(2):
-            got = run("gdb", "-nx", "-q", "-batch", "-ex", target, "-ex", "reverse-step", "-ex", "monitor where")
+            got = run(GDB, "-nx", "-q", "-batch", "-ex", target, "-ex", "reverse-step", "-ex", "monitor where")
             got.stdout += got.stderr
             check("gdb reads symbols from the server", "*nothing = 1;" in got.stdout and "stopped by SIGSEGV" in got.stdout, got)
         server.terminate()
@@ -168,7 +84,7 @@ def machine_interface(name):
     """What editors do."""
     commands = [f"-interpreter-exec console \"target remote | {DUMP} gdb --stdio {path(name)}\"", "-exec-step-instruction --reverse",
                 "-exec-step --reverse", "-break-insert --qualified main", "-exec-continue --reverse", "-gdb-exit"]
-    got = run("gdb", "-nx", "-q", "-i=mi3", input="".join(one + "\n" for one in commands))
+    got = run(GDB, "-nx", "-q", "-i=mi3", input="".join(one + "\n" for one in commands))
     check("the machine interface steps backwards", re.search(r'\*stopped,reason="end-stepping-range".*func="die_of_fault"', got.stdout), got)
     check("and stops at breakpoints, backwards", re.search(r'\*stopped,reason="breakpoint-hit".*func="main"', got.stdout), got)
 
@@ -204,6 +120,27 @@ def crash_of_thread():
     check("monitor lists events and gaps", re.search(r"^\d+ events$", got.stdout, re.M) and "\n0 gaps\n" in got.stdout, got)
 
 
+def events(name):
+    """Events have gdb's number of the next instruction; monitor event moves the window to an event."""
+    text = [json.loads(line) for line in output(DUMP, "flow", "--json", "--level", "insn", "--events", name).splitlines()]
+    fatal = json.loads(output(DUMP, "events", "--json", "--event", "Signal/Fatal", name).splitlines()[0])
+    counts = {}
+    for item in text:
+        if item["type"] == "instruction":
+            counts[item["tid"]] = counts.get(item["tid"], 0) + 1
+    got = gdb(name, "monitor events", "monitor events Signal/Fatal", "ptl-event Thread/Start", "ptl-event Thread/Start", "monitor event", "monitor event No/Such")
+    line = re.search(r"^ *([\d.]+)  (\d+) +(\d+|-)  Kernel/Signal/Fatal  .*Signal=11", got.stdout, re.M)
+    check("the fatal signal stands behind the last instruction of its thread", line and int(line[2]) == fatal["tid"] and
+          int(line[3]) == counts[fatal["tid"]] + 1, counts, got)
+    check("monitor events NAME lists these events alone", "\n1 events\n" in got.stdout, got)
+    starts = [json.loads(one)["time"] for one in output(DUMP, "events", "--json", "--event", "Thread/Start", name).splitlines()]
+    ends = re.findall(r"^thread \d+[^:]*: [\d.]+ ms to ([\d.]+) ms", got.stdout.split("1 events", 1)[-1], re.M)
+    check("monitor event moves the window before the event", len(starts) >= 2 and ends and
+          all(float(end) * 1e6 <= starts[-1] + 1 for end in ends), starts, ends, got)
+    check("monitor event needs a name", "event needs the name of an event" in got.stdout, got)
+    check("monitor event tells a missing event", "no such event before the end of the window" in got.stdout or "no event is like that" in got.stdout, got)
+
+
 def jit():
     """Code that the program made has the names of a perf map."""
     record("jit.ptl", os.path.join(os.environ["PTL_PROGRAMS"], "call_jit"), "jit.log")
@@ -229,12 +166,13 @@ def mistakes(name):
     check("bytes that are no packets end the connection", got.returncode == 3, got)
 
 
-if not shutil.which("gdb"):
+if not shutil.which(GDB):
     skip("gdb steps backwards", "there is no gdb")
 else:
     build("counted", "-no-pie", "-O0")
     same_history(record("counted.ptl", path("counted"), "50"), path("counted"))
     hits("counted.ptl", "is_third")
+    begins("counted.ptl", "is_third")
     build("deaths", "-O0")
     record("deaths.ptl", path("deaths"), "segv")
     same_history("deaths.ptl", path("deaths"))
@@ -247,6 +185,7 @@ else:
     mistakes("deaths.ptl")
     jit()
     crash_of_thread()
+    events("spinner.ptl")
     build("threads")
     same_history(record("threads.ptl", path("threads")), path("threads"), 5000)
     # Code, symbols and debug information of the trace stand for files that are gone.

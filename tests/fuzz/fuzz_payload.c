@@ -30,6 +30,7 @@ static void decode_classes(const uint8_t *data, size_t size)
 	struct ptl_thread_event thread;
 	struct ptl_image_event image;
 	struct ptl_code_event code;
+	struct ptl_signal_event signal;
 	struct ptl_bytes strings = {0};
 
 	event.descriptor = (struct ptl_descriptor){.provider = PTL_PROVIDER_PROCESS, .version = 0x83};
@@ -40,6 +41,9 @@ static void decode_classes(const uint8_t *data, size_t size)
 	ptl_image_decode(&event, &strings, &image);
 	event.descriptor = (struct ptl_descriptor){.provider = PTL_PROVIDER_CODE, .version = 1};
 	ptl_code_decode(&event, &code);
+	event.descriptor = (struct ptl_descriptor){
+		.provider = PTL_PROVIDER_SIGNAL, .version = 1, .opcode = PTL_OPCODE_FATAL};
+	ptl_signal_decode(&event, &signal);
 	common_bytes_free(&strings);
 }
 

@@ -172,7 +172,8 @@ static void add_symbols(struct tail *tail, const struct dump_perf_object *object
 	}
 }
 
-static void add_code_sections(struct tail *tail, const struct dump_perf_object *object)
+/* written: by segment, whether the file has its code. */
+static void add_code_sections(struct tail *tail, const struct dump_perf_object *object, const bool *written)
 {
 	static const Elf64_Shdr none;
 
@@ -182,7 +183,7 @@ static void add_code_sections(struct tail *tail, const struct dump_perf_object *
 		const struct dump_perf_segment *segment = &object->segments[i];
 
 		add_section(tail, ".text",
-			    &(Elf64_Shdr){.sh_type = SHT_PROGBITS,
+			    &(Elf64_Shdr){.sh_type = written[i] ? SHT_PROGBITS : SHT_NOBITS,
 					  .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
 					  .sh_addr = segment->address,
 					  .sh_offset = segment->offset + object->shift,
@@ -315,9 +316,9 @@ static bool read_code(const struct code_source *source, const uint8_t hash[PTL_H
 	return false;
 }
 
-/* Writes the code. Sizes come from a trace: a size beyond any disk is rejected. */
+/* Writes the code. Sizes come from a trace: a size beyond any disk is rejected. written: by segment, set if it has code. */
 static int write_code(int fd, const struct dump_perf_object *object, const struct code_source *source, uint64_t *end,
-		      uint64_t *missing)
+		      bool *written, uint64_t *missing)
 {
 	for (size_t i = 0; i < object->count; i++) {
 		const struct dump_perf_segment *segment = &object->segments[i];
@@ -337,6 +338,7 @@ static int write_code(int fd, const struct dump_perf_object *object, const struc
 			return common_fail_errno("cannot write code");
 		}
 		free(data);
+		written[i] = true;
 		if (at + segment->size > *end)
 			*end = (at + segment->size + 7) / 8 * 8;
 	}
@@ -347,9 +349,12 @@ static int write_object(int fd, const struct dump_perf_object *object, const str
 			uint64_t *missing)
 {
 	struct tail tail = {.at = sizeof(Elf64_Ehdr) + object->count * sizeof(Elf64_Phdr)};
-	int status = write_code(fd, object, source, &tail.at, missing);
+	bool *written = calloc(object->count + 1, sizeof(*written));
+	int status = written ? write_code(fd, object, source, &tail.at, written, missing)
+			     : common_fail_memory("images", object->count);
 
-	add_code_sections(&tail, object);
+	if (written)
+		add_code_sections(&tail, object, written);
 	add_symbols(&tail, object);
 	if (!status && (tail.symbols.failed || tail.names.failed))
 		status = common_fail_memory("symbols", tail.symbols.size);
@@ -359,6 +364,7 @@ static int write_object(int fd, const struct dump_perf_object *object, const str
 		status = write_sections(fd, &tail);
 	if (!status)
 		status = write_head(fd, &tail, object);
+	free(written);
 	common_bytes_free(&tail.symbols);
 	common_bytes_free(&tail.names);
 	common_bytes_free(&tail.section_names);

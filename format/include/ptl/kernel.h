@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The kernel provider's classes: process, thread and image, with ETW's GUIDs, opcodes and field names, and PTL's own
- * code events. Each class has a plain structure, an encoder and a decoder.
+ * code and signal events. Each class has a plain structure, an encoder and a decoder.
  */
 #ifndef PTL_KERNEL_H
 #define PTL_KERNEL_H
@@ -19,6 +19,7 @@ extern const struct ptl_guid PTL_PROVIDER_PROCESS; /* 3d6fa8d0-fe05-11d0-9dda-00
 extern const struct ptl_guid PTL_PROVIDER_THREAD;  /* 3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c */
 extern const struct ptl_guid PTL_PROVIDER_IMAGE;   /* 2cb15d1d-5fc1-11d2-abe1-00a0c911f518 */
 extern const struct ptl_guid PTL_PROVIDER_CODE;    /* PTL's own: changes of code bytes */
+extern const struct ptl_guid PTL_PROVIDER_SIGNAL;  /* PTL's own: signals that end processes */
 
 /* Opcodes, in addition to PTL_OPCODE_START of ptl/event.h, which has its general meaning. */
 enum ptl_kernel_opcode {
@@ -31,6 +32,7 @@ enum ptl_kernel_opcode {
 	PTL_OPCODE_CONTEXT_SWITCH = 36, /* thread: a CPU switches from one thread to another */
 	PTL_OPCODE_EXEC = 64,           /* process has replaced its program; all its images are gone (PTL) */
 	PTL_OPCODE_CODE = 64,           /* code: the bytes of a range change to those of a blob (PTL) */
+	PTL_OPCODE_FATAL = 64,          /* signal: the default action of a signal ends the process (PTL) */
 };
 
 /*
@@ -97,6 +99,20 @@ struct ptl_code_event {
 };
 
 /*
+ * A thread took a signal, and the signal's default action ends the process. event.pid and event.tid are the thread's.
+ * An end of the process with this signal follows.
+ */
+struct ptl_signal_event {
+	uint32_t process_id;
+	uint32_t thread_id;
+	uint32_t signal;
+	int32_t code;       /* si_code of sigaction(2) */
+	uint32_t sender_id; /* process that sent the signal; 0: the kernel sent the signal, or the sender is unknown */
+	bool has_address;
+	uint64_t address; /* si_addr: the data of SIGSEGV and SIGBUS, the instruction of SIGILL, SIGFPE and SIGTRAP */
+};
+
+/*
  * Encoders: set descriptor and payload of `event` from `data`; the caller sets time, cpu, pid and tid. The payload is
  * appended to `storage`, which the caller owns, empties before the call and frees later. PTL_NO_MEMORY; PTL_MISUSE: the
  * strings exceed the limit for payloads.
@@ -109,6 +125,7 @@ int ptl_switch_encode(const struct ptl_switch_event *data, struct ptl_bytes *sto
 int ptl_image_encode(const struct ptl_image_event *data, uint8_t opcode, struct ptl_bytes *storage,
 		     struct ptl_event *event);
 int ptl_code_encode(const struct ptl_code_event *data, struct ptl_bytes *storage, struct ptl_event *event);
+int ptl_signal_encode(const struct ptl_signal_event *data, struct ptl_bytes *storage, struct ptl_event *event);
 
 /*
  * Decoders. Strings live in the caller's `storage`. PTL_NOT_OURS: the event is of another class (context switches and
@@ -120,6 +137,7 @@ int ptl_thread_decode(const struct ptl_event *event, struct ptl_bytes *storage, 
 int ptl_switch_decode(const struct ptl_event *event, struct ptl_switch_event *data);
 int ptl_image_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_image_event *data);
 int ptl_code_decode(const struct ptl_event *event, struct ptl_code_event *data);
+int ptl_signal_decode(const struct ptl_event *event, struct ptl_signal_event *data);
 
 /* Returns the schemas of all these events, for a writer to store in its file. */
 const struct ptl_schema *const *ptl_kernel_schemas(size_t *count);

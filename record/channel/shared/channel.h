@@ -27,7 +27,7 @@
  */
 
 #define CHANNEL_MAGIC 0x314e4148434c5450ull /* "PTLCHAN1" in memory */
-#define CHANNEL_VERSION 7u
+#define CHANNEL_VERSION 8u
 #define CHANNEL_CPUS_MAX 64u
 #define CHANNEL_HEADER_SIZE 16384u
 #define CHANNEL_SLOT_STATE_SIZE 8192u
@@ -182,7 +182,6 @@ struct channel_slot {
 	uint64_t pt_head __attribute__((aligned(64))); /* position behind the last byte in the PT ring */
 	uint64_t instructions;                         /* virtual clock: instructions executed so far */
 	uint32_t cpu;                                  /* 1 + the thread's virtual CPU; 0 without a CPU */
-	uint32_t stop_signal;                          /* fatal signal that killed the thread; 0 if unknown */
 
 	uint64_t pt_bias; /* address of a byte minus the byte's position, for the runtime's pointer */
 	uint64_t pt_lap;  /* position of the byte at ring offset 0 in the current lap; see below */
@@ -231,6 +230,7 @@ enum channel_message_type {
 	CHANNEL_MSG_NOTE = 16,
 	CHANNEL_MSG_THREAD_NAME = 17,
 	CHANNEL_MSG_CPU = 18,
+	CHANNEL_MSG_SIGNAL = 19,
 };
 
 /*
@@ -301,11 +301,21 @@ struct channel_message_exec_bytes {
 	/* length bytes follow */
 };
 
-/* The process is about to end by exit_group, by the exit of its last thread, or by a fatal signal. */
+/* The process is about to end by exit_group, or by the exit of its last thread. */
 struct channel_message_exit {
 	struct channel_message header;
-	uint32_t status; /* status as of waitpid: (code & 255) << 8, or a signal number */
+	uint32_t status; /* status as of waitpid: (code & 255) << 8 */
 	uint32_t reserved;
+};
+
+/* The thread takes a signal, and the signal's default action is about to end the process. */
+struct channel_message_signal {
+	struct channel_message header;
+	uint32_t signal;
+	int32_t code; /* si_code of sigaction(2) */
+	uint32_t sender;
+	uint32_t has_address; /* 1 or 0 */
+	uint64_t address;
 };
 
 struct channel_message_thread_start {

@@ -374,6 +374,31 @@ void runtime_on_signal(int signal, siginfo_t *info, struct kernel_context *conte
 
 /* ---- delivering ---- */
 
+/* Whether si_addr of a fault is meaningful. The kernel knows no address of a general-protection fault (SI_KERNEL). */
+static bool has_address(const siginfo_t *info)
+{
+	return SYNCHRONOUS & BIT(info->si_signo) && info->si_code > 0 && info->si_code != SI_KERNEL;
+}
+
+static bool has_sender(const siginfo_t *info)
+{
+	return info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL;
+}
+
+static void send_signal(struct runtime_thread *thread, const siginfo_t *info)
+{
+	struct channel_message_signal message = {
+		.header.type = CHANNEL_MSG_SIGNAL,
+		.signal = (uint32_t)info->si_signo,
+		.code = info->si_code,
+		.sender = has_sender(info) ? (uint32_t)info->si_pid : 0,
+		.has_address = has_address(info),
+		.address = has_address(info) ? (uint64_t)info->si_addr : 0,
+	};
+
+	runtime_send(thread, &message.header, sizeof(message), NULL, 0);
+}
+
 static _Noreturn void die(struct runtime_thread *thread, const struct runtime_pending_signal *pending)
 {
 	const int signal = pending->info.si_signo;
@@ -382,7 +407,7 @@ static _Noreturn void die(struct runtime_thread *thread, const struct runtime_pe
 	runtime_interrupt(thread, pending->trapped);
 	runtime_cpu_give(thread);
 	runtime_threads_settle(thread);
-	thread->slot->stop_signal = (uint32_t)signal;
+	send_signal(thread, &pending->info);
 	runtime_ring_doorbell();
 	set_native(signal, &none);
 	for (;;) {

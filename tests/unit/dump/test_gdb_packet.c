@@ -99,8 +99,14 @@ static size_t read_memory(void *context, uint64_t address, uint8_t *bytes, size_
 }
 
 static struct dump_gdb_block blocks[] = {{0x1000, 0x1004, 1, 2, 0}, {0, 0, 2, 0, 1}, {0x2000, 0x2000, 3, 1, 0}};
-static struct dump_gdb_thread threads[] = {{.tid = 0x11, .blocks = blocks, .count = 3, .signal = 11, .next = 0x2001},
-					   {.tid = 0x12}};
+static struct dump_gdb_thread threads[] = {
+	{.tid = 0x11,
+	 .blocks = blocks,
+	 .count = 3,
+	 .signal = 11,
+	 .next = 0x2001,
+	 .fatal = {.signal = 11, .code = 1, .has_address = true, .address = 0x4142434445464748}},
+	{.tid = 0x12}};
 static struct dump_gdb_model model = {
 	.pid = 0x10, .threads = threads, .thread_count = 2, .generation = 1, .read_memory = read_memory};
 static struct dump_gdb_server server = {.model = &model};
@@ -149,6 +155,13 @@ static void requests(void **state)
 	assert_string_equal(ask("vFile:open:2f6574632f706173737764,0,0"), "F-1,2");
 	assert_string_equal(ask("vFile:pread:0,1,0"), "F-1,9");
 	assert_string_equal(ask("vFile:pread:ffffffffffffffff,1,0"), "F-1,9");
+	/* si_signo, si_code and si_addr of siginfo_t */
+	assert_int_equal(ask("qXfer:siginfo:read::0,80")[1], 11);
+	assert_int_equal(ask("qXfer:siginfo:read::8,80")[1], 1);
+	assert_string_equal(ask("qXfer:siginfo:read::10,8"), "mHGFEDCBA");
+	assert_string_equal(ask("qXfer:siginfo:read::81,8"), "E01");
+	assert_string_equal(ask("Hgp10.12"), "OK");
+	assert_string_equal(ask("qXfer:siginfo:read::0,80"), "E01");
 	assert_string_equal(ask("vMustReplyEmpty"), "");
 	dump_gdb_server_free(&server);
 }

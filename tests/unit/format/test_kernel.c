@@ -169,6 +169,35 @@ static void code_comes_back(void **state)
 	common_bytes_free(&storage);
 }
 
+static void signals_come_back(void **state)
+{
+	const struct ptl_signal_event signal = {.process_id = 4,
+						.thread_id = 5,
+						.signal = 11,
+						.code = -6,
+						.sender_id = 7,
+						.has_address = true,
+						.address = 0xfffffffffffffff8};
+	struct ptl_bytes storage = {0};
+	struct ptl_signal_event back;
+	struct ptl_event event = {0};
+
+	(void)state;
+	assert_done(ptl_signal_encode(&signal, &storage, &event));
+	assert_done(ptl_signal_decode(&event, &back));
+	assert_int_equal(back.process_id, 4);
+	assert_int_equal(back.thread_id, 5);
+	assert_int_equal(back.signal, 11);
+	assert_int_equal(back.code, -6);
+	assert_int_equal(back.sender_id, 7);
+	assert_true(back.has_address && back.address == signal.address);
+	while (event.payload_size-- > 0)
+		assert_int_equal(ptl_signal_decode(&event, &back), PTL_TRUNCATED);
+	event.descriptor.opcode = PTL_OPCODE_FATAL + 1;
+	assert_int_equal(ptl_signal_decode(&event, &back), PTL_NOT_OURS);
+	common_bytes_free(&storage);
+}
+
 static void payloads_that_are_too_short_are_truncated(void **state)
 {
 	struct ptl_bytes storage = {0}, strings = {0};
@@ -306,6 +335,7 @@ int main(void)
 		cmocka_unit_test(threads_come_back),
 		cmocka_unit_test(images_come_back),
 		cmocka_unit_test(code_comes_back),
+		cmocka_unit_test(signals_come_back),
 		cmocka_unit_test(payloads_that_are_too_short_are_truncated),
 		cmocka_unit_test(other_classes_and_versions_are_told_apart),
 		cmocka_unit_test(what_does_not_fit_is_misuse),

@@ -27,6 +27,7 @@ static const struct {
 	{"Image/DCEnd", FORMAT_CLASS_IMAGE, FORMAT_ACTION_END_RUNDOWN},
 	{"Image/Protect", FORMAT_CLASS_IMAGE, FORMAT_ACTION_PROTECT},
 	{"Code/Change", FORMAT_CLASS_CODE, FORMAT_ACTION_CODE},
+	{"Signal/Fatal", FORMAT_CLASS_SIGNAL, FORMAT_ACTION_SIGNAL},
 };
 
 #define EXPECTED (sizeof(expected) / sizeof(expected[0]))

@@ -68,6 +68,16 @@ static int take_thread(struct fixture *fixture, const struct ptl_event *event)
 	return 0;
 }
 
+static int take_signal(struct fixture *fixture, const struct ptl_event *event)
+{
+	struct ptl_signal_event data;
+
+	if (ptl_signal_decode(event, &data) < 0)
+		return -1;
+	say(fixture, "signal %u of %u/%u code %d", data.signal, data.process_id, data.thread_id, data.code);
+	return 0;
+}
+
 static int take_image(struct fixture *fixture, const struct ptl_event *event)
 {
 	struct ptl_bytes storage = {0};
@@ -108,7 +118,7 @@ static int on_event(void *context, uint32_t stream_pair, enum record_part part, 
 	fixture->lane_time[stream_pair][part] = event->time;
 	say(fixture, "%u%c %llu ", stream_pair, part == RECORD_MEMORY ? 'm' : 'l', (unsigned long long)event->time);
 	if (take_process(fixture, event) < 0 && take_thread(fixture, event) < 0 && take_image(fixture, event) < 0 &&
-	    take_code(fixture, event) < 0)
+	    take_signal(fixture, event) < 0 && take_code(fixture, event) < 0)
 		fail_msg("an event of no known class");
 	say(fixture, "\n");
 	return 0;
@@ -481,6 +491,36 @@ static void waits_for_an_exit_status(void **state)
 			"-l 'a b''\n");
 }
 
+/* A wait status replaces the status by a signal, because only the wait status tells of a core dump. */
+static void tells_whom_a_signal_hit(void **state)
+{
+	struct record_fact signal = fact_of(RECORD_FACT_SIGNAL, 2, 201, 31);
+	struct record_fact status = fact_of(RECORD_FACT_CHILD_STATUS, 1, 0, 70);
+	struct fixture *fixture = *state;
+
+	starts(fixture);
+	send_start(fixture, 2, 1, 30, 1);
+	send_start(fixture, 3, 1, 30, 1);
+	fixture->text.size = 0;
+	signal.signal = (struct ptl_signal_event){.signal = 11, .code = 1};
+	send(fixture, &signal);
+	expect(fixture, "1l 31 signal 11 of 200/201 code 1\n");
+	status.exit.pid = 200;
+	status.exit.wait_status = 11 | 0x80;
+	send(fixture, &status);
+	assert_int_equal(record_model_gone(fixture->model, 2, 5 * SECOND, true), 0);
+	expect(fixture, "1l 31 thread end 200/200\n"
+			"1l 31 process end 200<100 key 2 '/bin/ls' 'ls -l 'a b'' status 0x8b\n");
+	/* No wait status: the signal is the status. */
+	signal = fact_of(RECORD_FACT_SIGNAL, 3, 300, 32);
+	signal.signal = (struct ptl_signal_event){.signal = 6, .code = -6};
+	send(fixture, &signal);
+	fixture->text.size = 0;
+	assert_int_equal(record_model_gone(fixture->model, 3, 6 * SECOND, false), 0);
+	expect(fixture, "2l 32 thread end 300/300\n"
+			"2l 32 process end 300<100 key 3 '/bin/ls' 'ls -l 'a b'' status 0x6\n");
+}
+
 static void tells_who_ran_untraced(void **state)
 {
 	struct record_fact leave = fact_of(RECORD_FACT_LEAVE, 1, 0, 20);
@@ -553,6 +593,7 @@ int main(void)
 		TEST(keeps_streams_in_order),
 		TEST(uses_stream_pairs_again),
 		TEST(waits_for_an_exit_status),
+		TEST(tells_whom_a_signal_hit),
 		TEST(tells_who_ran_untraced),
 		TEST(runs_down_what_lives),
 		TEST(survives_nonsense),
