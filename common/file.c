@@ -385,8 +385,8 @@ int common_output_open_unnamed(struct common_output_file *output, const char *pa
 	return open_output(output, path, force, true);
 }
 
-/* Renames without replacing an existing file, even if the file system has no single operation for this. */
-static int rename_new(const char *from, const char *to)
+/* Works even if the file system has no single operation for this. */
+int common_rename_new(const char *from, const char *to)
 {
 	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
 		return 0;
@@ -447,7 +447,7 @@ int common_output_commit(struct common_output_file *output)
 		status = common_file_check_recorded(output->path);
 	if (status == 0 && output->temporary) {
 		if (output->force ? rename(output->temporary, output->path) < 0
-				  : rename_new(output->temporary, output->path) < 0)
+				  : common_rename_new(output->temporary, output->path) < 0)
 			status = errno == EEXIST ? fail_exists(output->path)
 						 : common_fail_errno("cannot create %s", output->path);
 		else if (output->sync)

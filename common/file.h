@@ -46,6 +46,8 @@ void common_output_abandon(struct common_output_file *output);
  * locks.
  */
 void common_file_lock_recorded(int fd);
+/* Renames a file, and replaces no existing file. Returns -1 with errno, as rename(2). */
+int common_rename_new(const char *from, const char *to);
 /*
  * Checks that `path` is not a file locked by common_file_lock_recorded. PTL_SYSTEM if locked: replacing the file would
  * leave its recorder writing to a file without a name. A symbolic link is not followed and counts as unlocked.

@@ -5,6 +5,7 @@
 
 static const struct dump_command *const commands[] = {
 	&dump_command_info,
+	&dump_command_crash,
 	&dump_command_processes,
 	&dump_command_images,
 	&dump_command_events,

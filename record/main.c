@@ -21,6 +21,7 @@
 #include "record/launch/command.h"
 #include "record/provider/list.h"
 #include "record/provider/rules.h"
+#include "record/repeat.h"
 #include "record/source.h"
 
 #define PSB_PERIOD_MIN 128u
@@ -151,6 +152,12 @@ static const struct common_option options[] = {
 	 COMMON_FLAG(struct record_settings, list_sources)},
 	{"wait", 0, NULL, "record until the last descendant of COMMAND has ended",
 	 COMMON_FLAG(struct record_settings, wait_for_all)},
+	{"until-failure", 0, NULL,
+	 "repeat COMMAND until it fails; FILE is the failed run, and FILE with .passed before the suffix the last run "
+	 "that passed",
+	 COMMON_FLAG(struct record_settings, until_failure)},
+	{"runs", 0, "N", "with --until-failure: end after N runs without a failure",
+	 COMMON_COUNT(struct record_settings, runs, 1, UINT32_MAX)},
 	{"pid", 0, "PID,...", "record processes that run already, instead of a COMMAND, until --duration or Ctrl-C",
 	 COMMON_IDS(struct record_settings, pt.pids)},
 	{"duration", 0, "TIME", "end the recording after this time; COMMAND goes on",
@@ -234,6 +241,7 @@ static const struct common_command_line command_line = {
 		   ".ptl file. The exit status is that of COMMAND.",
 	.examples = "  ptl-record -o build.ptl -- gcc -O2 -c big.c\n"
 		    "  ptl-record --clock=virtual --embed=debug ./a.out\n"
+		    "  ptl-record --until-failure --runs=1000 -o test.ptl -- ./test\n"
 		    "  ptl-record -o now.ptl --pid 4711 --duration=5s\n"
 		    "  ptl-record --start-at=handle_request --stop-at=send_answer -- ./server\n"
 		    "  ptl-record --source=none -p 'MyCompany-Server:info' -- ./server\n"
@@ -423,7 +431,7 @@ static int check_settings(struct record_settings *settings)
 	    (!strcmp(settings->source, "software") || !strcmp(settings->source, "auto")))
 		return usage("packets made by software do not count the TSC of this machine",
 			     "--source intel_pt, --source none, or --clock real");
-	if (check_mode(settings))
+	if (check_mode(settings) || record_repeat_check(settings))
 		return COMMON_EXIT_USAGE;
 	if (settings->session_name && !settings->command && settings->output && !strcmp(settings->output, "-"))
 		return usage("a session in the background has no standard output: -o names a file",
@@ -505,6 +513,8 @@ static int record(struct record_settings *settings, int argc, char **argv)
 		status = prepare_debuginfod(settings);
 	if (status)
 		return status;
+	if (settings->until_failure)
+		return record_repeat(settings, record_source_run);
 	return settings->session_name ? record_control_start(settings, record_source_run) : record_source_run(settings);
 }
 

@@ -23,18 +23,27 @@ struct measuring {
 };
 
 /* Adds a finding with the contents of measuring->text. */
-static int add_finding(struct measuring *measuring, unsigned check)
+int analysis_lint_add(struct analysis_lint *lint, unsigned check, const char *finding)
 {
-	struct analysis_lint *lint = measuring->lint;
-	char *text = measuring->text.failed ? NULL : strdup(common_text_string(&measuring->text));
+	char *text = strdup(finding);
 
-	measuring->text.size = 0;
 	if (!text || !common_vector_room(&lint->findings, lint->count, sizeof(*lint->findings))) {
 		free(text);
 		return common_fail_memory("findings", lint->count * sizeof(*lint->findings));
 	}
 	lint->findings[lint->count++] = (struct analysis_lint_finding){check, text};
 	return 0;
+}
+
+static int add_finding(struct measuring *measuring, unsigned check)
+{
+	int status;
+
+	if (measuring->text.failed)
+		return common_fail_memory("findings", measuring->text.size);
+	status = analysis_lint_add(measuring->lint, check, common_text_string(&measuring->text));
+	measuring->text.size = 0;
+	return status;
 }
 
 /* ---- flow ---------------------------------------------------------------------------------------- */

@@ -30,6 +30,8 @@ struct analysis_lint {
  */
 int analysis_lint_measure(const struct analysis_input *input, const struct flow_timeline *timeline, size_t broken_blobs,
 			  struct analysis_lint *lint);
+/* Adds a finding of the last check, after all others. Returns 0 or PTL_NO_MEMORY. */
+int analysis_lint_add(struct analysis_lint *lint, unsigned check, const char *finding);
 void analysis_lint_free(struct analysis_lint *lint);
 
 #endif

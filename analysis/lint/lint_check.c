@@ -36,6 +36,8 @@ static const struct check {
 					  "events of processes and images that could not be understood"},
 	[ANALYSIS_LINT_UNMATCHED_RULES] = {"unmatched-rules", false, false, 0,
 					   "rules of ptl-relog that matched nothing when the trace was rewritten"},
+	[ANALYSIS_LINT_FAILURES] = {"failures", false, false, ANALYSIS_LINT_ANY,
+				    "processes that died of a signal, or ended with a status other than 0"},
 };
 
 static bool is_cause(unsigned check)

@@ -6,6 +6,7 @@
 #include "dump/run/command.h"
 
 extern const struct dump_command dump_command_info;
+extern const struct dump_command dump_command_crash;
 extern const struct dump_command dump_command_processes;
 extern const struct dump_command dump_command_images;
 extern const struct dump_command dump_command_events;

@@ -3,9 +3,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/text/quote.h"
 #include "common/text/text.h"
 #include "dump/command/commands.h"
 #include "dump/command/info.h"
+#include "dump/crash/brief.h"
+#include "dump/print/status.h"
 #include "dump/print/table.h"
 #include "format/metadata/input_hash.h"
 #include "format/metadata/metadata.h"
@@ -500,17 +503,43 @@ static void put_check(struct page *page, size_t broken_blobs)
 	put_label(page, "checked");
 }
 
+/* Prints a line for each failed process, before all else. */
+static int put_failures(struct page *page)
+{
+	struct dump_crash_brief brief = {0};
+	int status = dump_crash_brief_quick(&brief, page->run);
+
+	for (size_t i = 0; i < DUMP_CRASH_BRIEF_LINES && brief.lines[i]; i++) {
+		common_text_add(&page->text, dump_red(page->run));
+		common_text_add(&page->text, brief.lines[i]);
+		common_text_add(&page->text, dump_plain(page->run));
+		put_label(page, "failed");
+	}
+	if (brief.failures > DUMP_CRASH_BRIEF_LINES) {
+		common_text_format(&page->text, "and %zu more processes", brief.failures - DUMP_CRASH_BRIEF_LINES);
+		put_label(page, "");
+	}
+	if (brief.failures) {
+		common_text_add(&page->text, "ptl-dump crash ");
+		common_quote_word(&page->text, page->run->path);
+		put_label(page, "  try");
+	}
+	dump_crash_brief_free(&brief);
+	return status;
+}
+
 static int show_text(struct dump_run *run, size_t broken_blobs)
 {
 	struct page page = {.run = run, .trace = run->trace};
-	int status;
+	int status = put_failures(&page);
 
 	put_file(&page);
 	put_machine(&page);
 	put_machines(&page);
 	put_clock(&page);
 	put_pt(&page);
-	status = put_streams(&page);
+	if (status == 0)
+		status = put_streams(&page);
 	if (status == 0)
 		status = put_blobs(&page);
 	if (status == 0)

@@ -2,6 +2,7 @@
 /* ptl-dump info --json: prints one object. */
 #include "common/sha256.h"
 #include "dump/command/info.h"
+#include "dump/crash/brief.h"
 #include "dump/print/trace_json.h"
 #include "dump/run/run.h"
 #include "format/metadata/input_hash.h"
@@ -190,12 +191,31 @@ static void put_machines(struct common_json *json, const struct ptl_trace *trace
 	common_json_array_end(json);
 }
 
+/* Adds the sentences of failed processes; no member without a failure. */
+static int put_failures(struct dump_run *run)
+{
+	struct common_json *json = &run->json_out;
+	struct dump_crash_brief brief = {0};
+	const int status = dump_crash_brief_quick(&brief, run);
+
+	if (brief.failures) {
+		common_json_u64(json, "failures", brief.failures);
+		common_json_array(json, "failed");
+		for (size_t i = 0; i < DUMP_CRASH_BRIEF_LINES && brief.lines[i]; i++)
+			common_json_string(json, NULL, brief.lines[i]);
+		common_json_array_end(json);
+	}
+	dump_crash_brief_free(&brief);
+	return status;
+}
+
 int dump_info_json(struct dump_run *run, size_t broken_blobs)
 {
 	const struct ptl_machine *machine = ptl_trace_machine(run->trace);
 	const struct dump_trace_sizes sizes = dump_trace_sizes(run->trace);
 	struct common_json *json = &run->json_out;
 	uint16_t major, minor;
+	int status;
 
 	ptl_trace_version(run->trace, &major, &minor);
 	common_json_object(json, NULL);
@@ -221,7 +241,8 @@ int dump_info_json(struct dump_run *run, size_t broken_blobs)
 	if (((const struct dump_info_options *)run->options)->check)
 		common_json_u64(&run->json_out, "broken_blobs", broken_blobs);
 	put_provenance(run);
+	status = put_failures(run);
 	common_json_object_end(json);
 	common_json_line(json);
-	return 0;
+	return status;
 }

@@ -6,6 +6,7 @@
 #include "common/file.h"
 #include "common/program/message.h"
 #include "dump/command/commands.h"
+#include "dump/crash/brief.h"
 #include "dump/command/info.h"
 #include "dump/print/lint_report.h"
 #include "dump/run/run.h"
@@ -111,6 +112,19 @@ static int show_findings(struct dump_run *run, const struct dump_lint_report *re
 	return COMMON_EXIT_FINDING;
 }
 
+/* Failures of the recorded programs. Only a whole trace is decoded for their places. */
+static int add_failures(struct dump_run *run, const struct flow_timeline *timeline, struct analysis_lint *lint)
+{
+	struct dump_crash_brief brief = {0};
+	int status = dump_crash_brief_make(&brief, run, timeline, !run->saver && !run->merged);
+
+	lint->values[ANALYSIS_LINT_FAILURES].number = brief.failures;
+	for (size_t i = 0; !status && i < DUMP_CRASH_BRIEF_LINES && brief.lines[i]; i++)
+		status = analysis_lint_add(lint, ANALYSIS_LINT_FAILURES, brief.lines[i]);
+	dump_crash_brief_free(&brief);
+	return status;
+}
+
 static int lint_run(struct dump_run *run)
 {
 	struct lint_options *options = (struct lint_options *)run->options;
@@ -128,6 +142,8 @@ static int lint_run(struct dump_run *run)
 		return status;
 	input = dump_run_input(run);
 	status = analysis_lint_measure(&input, timeline, broken_blobs, &lint);
+	if (!status)
+		status = add_failures(run, timeline, &lint);
 	common_progress_end();
 	if (!status)
 		status = show_findings(run, &report);

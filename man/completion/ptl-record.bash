@@ -38,7 +38,7 @@ _ptl_record()
 			return
 			;;
 		-o | --output | --embed | --debug-path | --list-probes | --compress | --compress-threads | --flush-interval | --flags | -e | --event | --stack | --event-buffer | --mode | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --timing | --clock | --psb-period | --per-cpu | --source | \
-			--buffer | --threads | -p | --provider | --provider-buffer | --duration | --pid | --tid | --process | --max-cpus | \
+			--buffer | --threads | -p | --provider | --provider-buffer | --duration | --runs | --pid | --tid | --process | --max-cpus | \
 			--cpus | --code | --pt | --filter | --aux-buffer | --aux-queue | --drain-threads | --snapshot-at | --snapshot-when | --over | --snapshot-depth | --snapshots | --start-at | --stop-at)
 			[[ ${COMP_WORDS[i + 1]-} == = ]] && ((i++))
 			((i++))
@@ -79,7 +79,7 @@ _ptl_record()
 		mapfile -t COMPREPLY < <(compgen -W "$(ptl-record --list-flags 2>/dev/null | cut -d ' ' -f 1)" -- "$current")
 		return
 		;;
-	--compress | --compress-threads | --flush-interval | -e | --event | --stack | --event-buffer | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --psb-period | --per-cpu | --buffer | --threads | --provider-buffer | --duration | --pid | --tid | --process | --max-cpus | \
+	--compress | --compress-threads | --flush-interval | -e | --event | --stack | --event-buffer | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --psb-period | --per-cpu | --buffer | --threads | --provider-buffer | --duration | --runs | --pid | --tid | --process | --max-cpus | \
 		--cpus | --pt | --filter | --aux-buffer | --aux-queue | --drain-threads | --snapshot-at | --snapshot-when | --over | --snapshot-depth | --snapshots | --start-at | --stop-at)
 		return
 		;;

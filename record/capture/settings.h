@@ -60,6 +60,13 @@ enum record_mode {
 	RECORD_MODE_REALTIME,   /* as circular, in memory, without a file */
 };
 
+/* How a recording ended. */
+struct record_outcome {
+	bool recorded;    /* the trace is complete, and the command ended */
+	bool interrupted; /* a signal asked the recorder to end */
+	int wait_status;  /* of the command, as of wait(2) */
+};
+
 /* The command line owns all strings. */
 struct record_settings {
 	const char *output; /* NULL: named after the command */
@@ -119,6 +126,9 @@ struct record_settings {
 	} control;
 	bool json;
 	struct record_pt_settings pt;
+	bool until_failure;             /* repeats the command until the command fails */
+	uint32_t runs;                  /* largest number of runs; 0: no limit */
+	struct record_outcome *outcome; /* receives the end of the recording; NULL: nobody asks */
 };
 
 #endif

@@ -296,6 +296,12 @@ static int finish_session(struct record_session *session, const char *path)
 	common_string_list_free(&others);
 	if (record_capture_write_failed(&session->capture))
 		status = PTL_SYSTEM;
+	if (session->settings->outcome)
+		*session->settings->outcome = (struct record_outcome){
+			.recorded = status >= 0 && session->ended,
+			.interrupted = record_signals_asked(),
+			.wait_status = session->wait_status,
+		};
 	return status < 0 ? exit_of_failure(session) : record_session_exit_status(session);
 }
 
@@ -381,11 +387,12 @@ static int record(struct record_session *session, const struct record_source *co
 	return status;
 }
 
-/* Returns "COMMAND.ptl" or "SESSION.ptl", a path in the working directory. The caller frees the path. */
-static char *default_path(const struct record_settings *settings)
+char *record_session_path(const struct record_settings *settings)
 {
 	char *path;
 
+	if (settings->output)
+		return strdup(settings->output);
 	if (settings->session_name) {
 		if (asprintf(&path, "%s.ptl", settings->session_name) < 0)
 			return NULL;
@@ -402,7 +409,7 @@ static int record_to(const struct record_source *const *sources, const struct re
 		     const struct record_command *command)
 {
 	struct record_session session = {.settings = settings, .has_command = command != NULL};
-	char *path = settings->output ? strdup(settings->output) : default_path(settings);
+	char *path = record_session_path(settings);
 	int status;
 
 	session.path = path;

@@ -59,6 +59,12 @@ struct record_session {
  */
 int record_session(const struct record_source *const *sources, const struct record_settings *settings);
 
+/*
+ * Returns the path of -o; without -o "COMMAND.ptl" or "SESSION.ptl", a path in the working directory. The caller frees
+ * the path. Returns NULL without memory.
+ */
+char *record_session_path(const struct record_settings *settings);
+
 /* ---- session_children.c ---------------------------------------------------------------------- */
 
 /* Reaps ended children, and stores the wait status of the command. */

@@ -58,6 +58,7 @@ image process "a" { path = "plugin"; base = 0x600000; size = 4096; load = start;
 DUMP = {
     "info": ["--json", "--ignore-index"],
     "processes": ["--threads", "--json", "--time ..1ms", "--ignore-index", "--pid 101"],
+    "crash": ["--json", "--most 9", "--jobs 1", "--ignore-index"],
     "images": ["--json", "--unmapped|--unmapped --engine libipt|--image *a*", "--time 1us..", "--ignore-index"],
     "events": ["--json|--csv|--xml|--count|--tree|--count --json|--tree --json", "--verbose", "--time ..500us",
                "--provider My-*", "--event *Work*", "--level warning",
@@ -79,7 +80,7 @@ DUMP = {
 # Arguments before the trace, one of each list: some code, and an equal trace.
 OPERANDS = {"annotate": [["0x0..0xffffffffffff"]], "diff": [["in.ptl"]], "latency": [["*"]], "graph": [["*"]], **exports.OPERANDS}
 # Further statuses of some commands: a requested thread did not run, or the flow has no times.
-MORE = {"verify": (1,), "lint": (1,), "annotate": (2,), "latency": (2,), "graph": (2,), "timeline": (2,)}
+MORE = {"verify": (1,), "lint": (1,), "crash": (1,), "annotate": (2,), "latency": (2,), "graph": (2,), "timeline": (2,)}
 SELECTIONS = {"--pid", "--tid", "--where", "--image", "--provider", "--event", "--time", "--last", "--source"}
 RELOG = ["", "--recompress 3", "--recompress 0", "--time ..500us", "--time 1us..2us", "--pid 101", "--tid 102", "--process a",
          "--process a --tree", "--drop-pt", "--drop-code", "--redact all", "--redact paths --redact regex:[a-z]+[0-9]*",

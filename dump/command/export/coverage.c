@@ -23,6 +23,8 @@ struct coverage_options {
 	enum format format;
 	struct common_string_list sources;
 	const char *diff_base;
+	bool is_uncovered;
+	const char *uncovered; /* pattern of functions; NULL: all */
 };
 
 static const char *const format_words[] = {
@@ -35,6 +37,12 @@ static const struct common_option own_options[] = {
 	 "object a "
 	 "line.",
 	 COMMON_CHOICE(struct coverage_options, format, format_words)},
+	{"json", 0, NULL, "The same as --format json.", COMMON_CONSTANT(struct coverage_options, format, FORMAT_JSON)},
+	{"uncovered", 0, "[=FUNCTION]",
+	 "Only lines that did not run, with their text, function by function; of FUNCTION alone (patterns may have * "
+	 "and "
+	 "?). Also with --json.",
+	 COMMON_STRING(struct coverage_options, uncovered), COMMON_GIVEN(struct coverage_options, is_uncovered)},
 	{"source", 's', "GLOB",
 	 "Only source files with such a name, or such a path if GLOB has a \"/\". May be given several times.",
 	 COMMON_STRINGS(struct coverage_options, sources, UINT64_MAX)},
@@ -51,7 +59,19 @@ static void coverage_free_options(struct dump_options *shared)
 	common_string_list_free(&((struct coverage_options *)shared)->sources);
 }
 
-static int print(struct dump_run *run, const struct analysis_coverage *coverage, enum format format)
+/* Whether lines of the function may be missing, or the function did not run: only a found function can say so. */
+static int check_found(const struct coverage_options *options, const struct dump_coverage_print *how)
+{
+	if (how->found || !options->is_uncovered || how->run->saver)
+		return 0;
+	if (options->uncovered)
+		return common_fail(PTL_MISUSE, "--uncovered: no function with source lines is called '%s'",
+				   options->uncovered);
+	common_message_note("all lines ran");
+	return 0;
+}
+
+static int print(struct dump_run *run, const struct analysis_coverage *coverage, const struct coverage_options *options)
 {
 	static int (*const formats[])(struct dump_coverage_print *) = {
 		[FORMAT_TEXT] = dump_coverage_text,
@@ -59,9 +79,14 @@ static int print(struct dump_run *run, const struct analysis_coverage *coverage,
 		[FORMAT_COBERTURA] = dump_coverage_cobertura,
 		[FORMAT_JSON] = dump_coverage_json,
 	};
-	struct dump_coverage_print how = {.run = run, .coverage = coverage};
-	int status = formats[format](&how);
+	struct dump_coverage_print how = {.run = run,
+					  .coverage = coverage,
+					  .function = options->uncovered,
+					  .json = options->format == FORMAT_JSON};
+	int status = options->is_uncovered ? dump_coverage_uncovered(&how) : formats[options->format](&how);
 
+	if (!status)
+		status = check_found(options, &how);
 	if (!status && (how.line.failed || how.name.failed))
 		status = common_fail_memory("lines", how.line.size);
 	common_bytes_free(&how.line);
@@ -144,6 +169,15 @@ static void note_missing(const struct analysis_coverage *coverage)
 		common_message_hint("compile with -g, and record with ptl-record --embed debug");
 }
 
+static int coverage_check(const struct dump_options *shared)
+{
+	const struct coverage_options *options = (const struct coverage_options *)shared;
+
+	if (options->is_uncovered && options->format != FORMAT_TEXT && options->format != FORMAT_JSON)
+		return common_fail(PTL_MISUSE, "--uncovered is text or JSON: not with --format lcov and cobertura");
+	return 0;
+}
+
 static int add_run(void *coverage, struct dump_run *run)
 {
 	return dump_run_cover(run, coverage);
@@ -162,7 +196,7 @@ static int coverage_run(struct dump_run *run)
 	if (status >= 0)
 		status = analysis_coverage_finish(&coverage);
 	if (!status)
-		status = print(run, &coverage, options->format);
+		status = print(run, &coverage, options);
 	if (!status)
 		note_missing(&coverage);
 	analysis_coverage_free(&coverage);
@@ -183,12 +217,14 @@ const struct dump_command dump_command_coverage = {
 	.examples = "ptl-dump coverage test.ptl\n"
 		    "ptl-dump coverage --format lcov -o all.info *.ptl && genhtml --branch-coverage -o html all.info\n"
 		    "ptl-dump coverage --format cobertura --source '*/src/*' -o coverage.xml test.ptl\n"
+		    "ptl-dump coverage --uncovered=parse test.ptl           which lines of parse did not run\n"
 		    "ptl-dump coverage --diff-base main...HEAD test.ptl      which lines of a change ran",
 	.takes = DUMP_EXPORT_TAKES | DUMP_TAKES_IMAGE | DUMP_TAKES_SHARD,
 	.options = own_options,
 	.unsharded = unsharded,
 	.adds_traces = true,
 	.options_size = sizeof(struct coverage_options),
+	.check = coverage_check,
 	.run = coverage_run,
 	.free_options = coverage_free_options,
 };

@@ -8,6 +8,9 @@
 struct dump_coverage_print {
 	struct dump_run *run; /* provides the output */
 	const struct analysis_coverage *coverage;
+	const char *function; /* of --uncovered: only functions of this name; NULL: all */
+	bool json;            /* of --uncovered */
+	bool found;           /* set by dump_coverage_uncovered: a function was written */
 	struct ptl_bytes line, name;
 };
 
@@ -19,5 +22,7 @@ int dump_coverage_lcov(struct dump_coverage_print *print);
 int dump_coverage_cobertura(struct dump_coverage_print *print);
 int dump_coverage_text(struct dump_coverage_print *print);
 int dump_coverage_json(struct dump_coverage_print *print);
+/* Writes the lines that did not run, with their text, function by function; or as JSON, an object for each function. */
+int dump_coverage_uncovered(struct dump_coverage_print *print);
 
 #endif

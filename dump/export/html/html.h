@@ -73,6 +73,8 @@ void dump_html_trace_free(struct dump_html_trace *trace);
 void dump_html_summary(struct dump_html *html, struct dump_run *run, const struct dump_html_trace *trace);
 void dump_html_processes(struct dump_html *html, struct dump_run *run, const struct dump_html_trace *trace);
 void dump_html_losses(struct dump_html *html, struct dump_run *run);
+/* Writes the failed processes. Returns a status of dump_crash_report_make. */
+int dump_html_crash(struct dump_html *html, struct dump_run *run, struct dump_html_trace *trace);
 /* Writes the functions, sorted by self instructions. */
 void dump_html_functions(struct dump_html *html, struct dump_run *run, struct dump_html_trace *trace);
 /* Writes the tree of paths. Returns 0 or PTL_NO_MEMORY. */

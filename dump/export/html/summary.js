@@ -9,7 +9,7 @@ function showSummary() {
 		["machine", [about.hostname, about.kernel].filter(Boolean).join(", ")],
 		["processor", about.cpu_name + (about.cpus ? `, ${about.cpus} CPUs` : "")],
 		...about.provenance.map((step) => [`${step.tool} ${step.version}`, step.command]), ["page", about.made_by]];
-	place.replaceChildren(
+	place.replaceChildren(...[crashBox()].filter(Boolean),
 		make("div", { className: "cards" }, card(duration(about.duration), "duration"),
 			card(count(about.instructions), "instructions"), card(count(about.calls), "calls"),
 			card(count(about.functions), "functions"), card(count(about.processes), "processes"),
