@@ -12,7 +12,7 @@
 
 #define FINISHED_SHARE 10 /* requests with an end for each request without */
 
-const char *const usage_layer_names[USAGE_LAYERS] = {
+const char *const usage_medium_names[USAGE_MEDIA] = {
 	[USAGE_DISK] = "disk",     [USAGE_DISK_FILE] = "file-on-disk", [USAGE_FILE] = "file",
 	[USAGE_SOCKET] = "socket", [USAGE_INTERFACE] = "interface",
 };
@@ -43,14 +43,14 @@ int usage_io_process_of(struct usage_io *io, const struct ptl_event *event, uint
 	return usage_io_process(io, thread ? thread->pid : event->pid, event->time, process);
 }
 
-int usage_io_object(struct usage_io *io, enum usage_layer layer, const char *name, uint32_t *object)
+int usage_io_object(struct usage_io *io, enum usage_medium medium, const char *name, uint32_t *object)
 {
 	struct ptl_bytes key = {0};
 	const uint64_t *known;
 	char *copy;
 	int status;
 
-	common_write_le(&key, layer, 1);
+	common_write_le(&key, medium, 1);
 	common_write_bytes(&key, name, strlen(name));
 	if (key.failed)
 		return common_fail_memory("names of files", strlen(name));
@@ -71,7 +71,7 @@ int usage_io_object(struct usage_io *io, enum usage_layer layer, const char *nam
 		free(copy);
 		return status;
 	}
-	io->objects[io->object_count++] = (struct usage_io_object){.layer = layer, .name = copy};
+	io->objects[io->object_count++] = (struct usage_io_object){.medium = medium, .name = copy};
 	return 0;
 }
 

@@ -10,16 +10,16 @@
 #include "flow/timeline/timeline.h"
 
 /*
- * Layers. An operation may appear in several layers, as a read of a file that reads a disk. Sums of different layers
+ * Media. An operation may appear in several media, as a read of a file that reads a disk. Sums of different media
  * must not be added.
  */
-enum usage_layer {
+enum usage_medium {
 	USAGE_DISK,      /* requests to disks */
 	USAGE_DISK_FILE, /* the same requests by file, where the events name files; pages read into memory, by file */
 	USAGE_FILE,      /* system calls on descriptors, and file operations of Windows */
 	USAGE_SOCKET,    /* messages of sockets */
 	USAGE_INTERFACE, /* packets of network interfaces */
-	USAGE_LAYERS,
+	USAGE_MEDIA,
 };
 
 enum usage_operation { USAGE_READ, USAGE_WRITE, USAGE_OTHER, USAGE_OPERATIONS };
@@ -42,7 +42,7 @@ struct usage_io_process {
 };
 
 struct usage_io_object {
-	enum usage_layer layer;
+	enum usage_medium medium;
 	char *name;    /* "254:0", "/etc/passwd", "fd 3 of 4711"; owned */
 	uint64_t busy; /* nanoseconds with at least one request; disks of Linux only */
 	bool has_busy;
@@ -65,6 +65,7 @@ struct usage_io {
 	size_t use_count, use_capacity;
 	uint64_t events;  /* events of the known kinds in the window */
 	uint64_t unbegun; /* ends of operations whose beginning is not in the trace */
+	uint64_t unended; /* system calls whose end is missing: the thread has begun another call */
 	uint64_t lost;    /* events that the trace reports as lost */
 	struct usage_io_state *state;
 };
@@ -73,7 +74,7 @@ struct usage_io {
 int usage_io_read(struct usage_io *io, const struct analysis_input *input, const struct flow_timeline *timeline);
 void usage_io_free(struct usage_io *io);
 
-extern const char *const usage_layer_names[USAGE_LAYERS];
+extern const char *const usage_medium_names[USAGE_MEDIA];
 
 void usage_io_sum_add(struct usage_io_sum *to, const struct usage_io_sum *sum);
 /* Returns the number of operations of a sum. */

@@ -151,6 +151,17 @@ static int take_name(struct usage_io *io, const struct usage_event *read, struct
 	return pending->name ? 0 : common_fail_memory("names of files", text->size);
 }
 
+static bool is_raw(const struct usage_event *read)
+{
+	return read->type->kind == USAGE_RAW_ENTER || read->type->kind == USAGE_RAW_EXIT;
+}
+
+/* Makes the value of `last_call`: the call, and which tracepoint reported the end. */
+static uint64_t end_of(const struct call *call, bool raw)
+{
+	return call->number * 2 + raw;
+}
+
 /*
  * A call begins. If the trace has the tracepoints of each call and of all calls, two events report the beginning, and
  * two the end.
@@ -163,8 +174,9 @@ static int enter(struct usage_io *io, const struct usage_event *read, const stru
 	uint32_t process, object = FLOW_NONE;
 	int status;
 
-	if (pending && pending->call == call->number && pending->active)
+	if (pending && pending->call == call->number && pending->is_raw != is_raw(read))
 		return take_name(io, read, pending);
+	io->unended += pending && read->event->time >= io->first;
 	status = usage_io_process(io, read->event->pid, read->event->time, &process);
 	if (status == 0 && call->effect != EFFECT_OPEN && fd)
 		status = descriptor_object(io, process, fd->number, &object);
@@ -177,6 +189,7 @@ static int enter(struct usage_io *io, const struct usage_event *read, const stru
 	pending->object = object;
 	pending->since = read->event->time;
 	pending->call = call->number;
+	pending->is_raw = is_raw(read);
 	pending->fd = fd ? fd->number : NO_DESCRIPTOR;
 	return take_name(io, read, pending);
 }
@@ -223,10 +236,10 @@ static int leave(struct usage_io *io, const struct usage_event *read, const stru
 		const uint64_t *last = common_hash_map_get(&io->state->last_call, key);
 
 		/* The other tracepoint has reported this end. */
-		if (last && *last == call->number)
+		if (last && *last == end_of(call, !is_raw(read)))
 			return 0;
 		io->unbegun += event->time >= io->first;
-		return common_hash_map_put(&io->state->last_call, key, call->number);
+		return common_hash_map_put(&io->state->last_call, key, end_of(call, is_raw(read)));
 	}
 	status = change_names(io, pending, call, result);
 	done.process = pending->process;
@@ -236,7 +249,7 @@ static int leave(struct usage_io *io, const struct usage_event *read, const stru
 		done.bytes = (uint64_t)result;
 	usage_pending_remove(&io->state->calls, key);
 	if (status == 0)
-		status = common_hash_map_put(&io->state->last_call, key, call->number);
+		status = common_hash_map_put(&io->state->last_call, key, end_of(call, is_raw(read)));
 	return status < 0 || done.object == FLOW_NONE ? status : usage_io_add(io, &done);
 }
 

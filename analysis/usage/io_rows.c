@@ -20,19 +20,19 @@ static bool is_selected(const struct usage_io *io, const struct analysis_input *
  * A request to a disk works until its end, even if the end is unknown. A read of a terminal or a pipe without an end
  * only waits.
  */
-static uint64_t time_of(const struct usage_io_row *row, enum usage_layer layer)
+static uint64_t time_of(const struct usage_io_row *row, enum usage_medium medium)
 {
-	return row->sum.time + (layer == USAGE_DISK ? row->sum.unfinished_time : 0);
+	return row->sum.time + (medium == USAGE_DISK ? row->sum.unfinished_time : 0);
 }
 
-static int compare_rows(const void *a, const void *b, void *layer_)
+static int compare_rows(const void *a, const void *b, void *medium_)
 {
-	const enum usage_layer layer = *(const enum usage_layer *)layer_;
+	const enum usage_medium medium = *(const enum usage_medium *)medium_;
 	const struct usage_io_row *x = a, *y = b;
 	const uint64_t m = usage_io_bytes(&x->sum), n = usage_io_bytes(&y->sum);
 
-	if (time_of(x, layer) != time_of(y, layer))
-		return time_of(x, layer) > time_of(y, layer) ? -1 : 1;
+	if (time_of(x, medium) != time_of(y, medium))
+		return time_of(x, medium) > time_of(y, medium) ? -1 : 1;
 	if (m != n)
 		return m > n ? -1 : 1;
 	if (x->object != y->object)
@@ -41,7 +41,7 @@ static int compare_rows(const void *a, const void *b, void *layer_)
 }
 
 int usage_io_rows_make(struct usage_io_rows *rows, const struct usage_io *io, const struct analysis_input *input,
-		       enum usage_layer layer, enum usage_io_by by)
+		       enum usage_medium medium, enum usage_io_by by)
 {
 	struct common_hash_map index = {.used = 0};
 	int status = 0;
@@ -56,7 +56,7 @@ int usage_io_rows_make(struct usage_io_rows *rows, const struct usage_io *io, co
 		const uint64_t key = (uint64_t)process << 32 | object, *known = common_hash_map_get(&index, key);
 		const size_t at = known ? (size_t)*known : rows->count;
 
-		if (io->objects[use->object].layer != layer || !is_selected(io, input, use->process))
+		if (io->objects[use->object].medium != medium || !is_selected(io, input, use->process))
 			continue;
 		if (!known) {
 			rows->rows[rows->count++] = (struct usage_io_row){.process = process, .object = object};
@@ -66,7 +66,7 @@ int usage_io_rows_make(struct usage_io_rows *rows, const struct usage_io *io, co
 		usage_io_sum_add(&rows->sum, &use->sum);
 	}
 	common_hash_map_free(&index);
-	qsort_r(rows->rows, rows->count, sizeof(*rows->rows), compare_rows, &layer);
+	qsort_r(rows->rows, rows->count, sizeof(*rows->rows), compare_rows, &medium);
 	return status;
 }
 

@@ -12,7 +12,7 @@ struct usage_io_row {
 	struct usage_io_sum sum;
 };
 
-/* Rows of a layer: the most time first, then the most bytes. */
+/* Rows of a medium: the most time first, then the most bytes. */
 struct usage_io_rows {
 	struct usage_io_row *rows; /* owned */
 	size_t count;
@@ -21,7 +21,7 @@ struct usage_io_rows {
 
 /* Makes the rows of the selected processes. Fails with PTL_NO_MEMORY. Call usage_io_rows_free in any case. */
 int usage_io_rows_make(struct usage_io_rows *rows, const struct usage_io *io, const struct analysis_input *input,
-		       enum usage_layer layer, enum usage_io_by by);
+		       enum usage_medium medium, enum usage_io_by by);
 void usage_io_rows_free(struct usage_io_rows *rows);
 /* Returns the bytes read and written. */
 uint64_t usage_io_bytes(const struct usage_io_sum *sum);

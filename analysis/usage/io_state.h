@@ -67,6 +67,7 @@ struct usage_pending {
 	uint64_t since;
 	uint64_t bytes, left; /* of a disk request: bytes so far, sectors left */
 	uint64_t call;        /* number of a system call */
+	bool is_raw;          /* the tracepoint of all calls reported the beginning first */
 	uint64_t fd;          /* descriptor of a system call */
 	char *name;           /* file of a system call that opens; owned; NULL */
 };
@@ -85,12 +86,12 @@ struct usage_io_state {
 	const struct flow_timeline *timeline;
 	struct usage_tids tids;
 	struct common_hash_map by_process; /* pid and index in the timeline: process */
-	struct common_byte_map by_object;  /* layer and name: object */
+	struct common_byte_map by_object;  /* medium and name: object */
 	struct common_hash_map by_use;     /* process and object: use */
 	struct common_byte_map images;     /* device and inode: image of the timeline; filled on demand */
 	struct common_hash_map devices;    /* device number: its index + 1, for keys of requests */
 	struct usage_pendings requests, flushes, calls, irps; /* flushes: the last of each disk */
-	struct common_hash_map last_call; /* by thread: number of the last finished system call, plus 1 */
+	struct common_hash_map last_call; /* by thread: last finished system call, and its tracepoint */
 	struct common_hash_map files;     /* process and descriptor: object */
 	struct common_hash_map sockets;   /* address of a socket: object */
 	uint64_t frequency;               /* of Windows' performance counter; 0: unknown */
@@ -106,7 +107,7 @@ extern const size_t usage_io_type_count;
 int usage_io_process(struct usage_io *io, uint32_t pid, uint64_t time, uint32_t *process);
 /* Finds the process of a thread, by a tid in the payload of an event. */
 int usage_io_process_of(struct usage_io *io, const struct ptl_event *event, uint64_t tid, uint32_t *process);
-int usage_io_object(struct usage_io *io, enum usage_layer layer, const char *name, uint32_t *object);
+int usage_io_object(struct usage_io *io, enum usage_medium medium, const char *name, uint32_t *object);
 
 struct usage_io_done {
 	uint32_t process, object;

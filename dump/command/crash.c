@@ -6,6 +6,7 @@
 #include "common/program/message.h"
 #include "dump/command/commands.h"
 #include "dump/crash/print.h"
+#include "dump/run/calls.h"
 
 #define PROCESSES_DEFAULT 3
 #define LINES_DEFAULT 20
@@ -43,13 +44,13 @@ static int crash_print(struct dump_run *run, struct dump_crash_report *report)
 static int crash_run(struct dump_run *run)
 {
 	const struct crash_options *options = (const struct crash_options *)run->options;
-	struct dump_call_session calls = {0};
+	struct analysis_calls calls = {0};
 	struct dump_crash_report report = {
 		.limits = {.processes = options->most ? (size_t)options->most : PROCESSES_DEFAULT,
 			   .steps = options->lines ? (size_t)options->lines : LINES_DEFAULT,
 			   .events = options->events ? (size_t)options->events : EVENTS_DEFAULT},
 	};
-	int status = dump_call_session_open(&calls, run);
+	int status = dump_calls_open(&calls, run);
 
 	report.run = run;
 	report.timeline = calls.timeline;
@@ -60,7 +61,7 @@ static int crash_run(struct dump_run *run)
 	if (status == 0)
 		status = crash_print(run, &report);
 	dump_crash_report_free(&report);
-	dump_call_session_close(&calls);
+	dump_calls_close(&calls, run);
 	return status;
 }
 

@@ -58,6 +58,9 @@ static void note_missing(const struct dump_io_run *io_run)
 		common_message_note("operations whose beginning is not in the trace: %" PRIu64
 				    "; their time is unknown, and so may be the process",
 				    io_run->io->unbegun);
+	if (io_run->io->unended)
+		common_message_note("system calls whose end is missing: %" PRIu64 "; they do not count",
+				    io_run->io->unended);
 }
 
 static int report_none(const struct dump_run *run)
@@ -93,7 +96,7 @@ static int io_run_command(struct dump_run *run)
 		.io = &io,
 		.all = options->by == BY_ALL,
 		.by = options->by == BY_ALL ? USAGE_BY_OBJECT : (enum usage_io_by)(options->by - BY_OBJECT),
-		.layers = options->of == OF_ALL ? (1u << USAGE_LAYERS) - 1 : 1u << (options->of - OF_DISK),
+		.media = options->of == OF_ALL ? (1u << USAGE_MEDIA) - 1 : 1u << (options->of - OF_DISK),
 		.limited = options->limited || (options->by == BY_ALL && !options->shared.json),
 		.limit = options->limited ? options->limit : 10,
 	};
@@ -117,7 +120,7 @@ static const char examples[] =
 	"ptl-dump io a.ptl                       who used the disks and files\n"
 	"ptl-dump io --of disk --by process a.ptl\n"
 	"ptl-dump io --by use --process make --last 10s a.ptl\n"
-	"ptl-dump io --json a.ptl | jq 'select(.type == \"object\" and .layer == \"file\").name'";
+	"ptl-dump io --json a.ptl | jq 'select(.type == \"object\" and .medium == \"file\").name'";
 
 const struct dump_command dump_command_io = {
 	.name = "io",

@@ -13,7 +13,7 @@ struct dump_io_run {
 	const struct usage_io *io;
 	bool all;            /* all lists */
 	enum usage_io_by by; /* else this list */
-	unsigned layers;     /* bit set of enum usage_layer */
+	unsigned media;      /* bit set of enum usage_medium */
 	bool limited;
 	uint64_t limit; /* rows of each list, if limited */
 };

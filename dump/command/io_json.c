@@ -21,14 +21,14 @@ static void put_sum(const struct dump_io_run *io_run, const struct usage_io_sum 
 	dump_json_time(io_run->run, "longest_end", sum->longest_at);
 }
 
-static void put_row(const struct dump_io_run *io_run, const char *type, enum usage_layer layer,
+static void put_row(const struct dump_io_run *io_run, const char *type, enum usage_medium medium,
 		    const struct usage_io_row *row)
 {
 	struct common_json *json = &io_run->run->json_out;
 
 	common_json_object(json, NULL);
 	common_json_string(json, "type", type);
-	common_json_string(json, "layer", usage_layer_names[layer]);
+	common_json_string(json, "medium", usage_medium_names[medium]);
 	if (row->process != FLOW_NONE) {
 		if (io_run->io->processes[row->process].pid != PTL_NO_ID)
 			common_json_u64(json, "pid", io_run->io->processes[row->process].pid);
@@ -46,15 +46,15 @@ static void put_row(const struct dump_io_run *io_run, const char *type, enum usa
 	common_json_line(json);
 }
 
-static int put_rows(const struct dump_io_run *io_run, enum usage_layer layer, enum usage_io_by by)
+static int put_rows(const struct dump_io_run *io_run, enum usage_medium medium, enum usage_io_by by)
 {
 	static const char *const types[] = {
 		[USAGE_BY_OBJECT] = "object", [USAGE_BY_PROCESS] = "process", [USAGE_BY_USE] = "use"};
 	struct usage_io_rows rows;
-	int status = usage_io_rows_make(&rows, io_run->io, io_run->input, layer, by);
+	int status = usage_io_rows_make(&rows, io_run->io, io_run->input, medium, by);
 
 	for (size_t i = 0; status == 0 && i < rows.count && (!io_run->limited || i < io_run->limit); i++) {
-		put_row(io_run, types[by], layer, &rows.rows[i]);
+		put_row(io_run, types[by], medium, &rows.rows[i]);
 		status = dump_output_check(io_run->run);
 	}
 	usage_io_rows_free(&rows);
@@ -72,12 +72,13 @@ int dump_io_json(const struct dump_io_run *io_run)
 	dump_json_time(io_run->run, "end", io_run->io->last);
 	common_json_u64(json, "events", io_run->io->events);
 	common_json_u64(json, "without_beginning", io_run->io->unbegun);
+	common_json_u64(json, "without_end", io_run->io->unended);
 	common_json_u64(json, "lost_events", io_run->io->lost);
 	common_json_object_end(json);
 	common_json_line(json);
-	for (unsigned layer = 0; status == 0 && layer < USAGE_LAYERS; layer++)
+	for (unsigned medium = 0; status == 0 && medium < USAGE_MEDIA; medium++)
 		for (unsigned by = USAGE_BY_OBJECT; status == 0 && by <= USAGE_BY_USE; by++)
-			if ((io_run->layers >> layer & 1) && (io_run->all || by == (unsigned)io_run->by))
-				status = put_rows(io_run, (enum usage_layer)layer, (enum usage_io_by)by);
+			if ((io_run->media >> medium & 1) && (io_run->all || by == (unsigned)io_run->by))
+				status = put_rows(io_run, (enum usage_medium)medium, (enum usage_io_by)by);
 	return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Text of ptl-dump io: the first lines, and a list for each layer. */
+/* Text of ptl-dump io: the first lines, and a list for each medium. */
 #include <inttypes.h>
 
 #include "common/error.h"
@@ -7,7 +7,7 @@
 #include "dump/command/io.h"
 #include "dump/print/table.h"
 
-static const char *const headings[USAGE_LAYERS] = {
+static const char *const headings[USAGE_MEDIA] = {
 	[USAGE_DISK] = "disks",     [USAGE_DISK_FILE] = "files on disks",     [USAGE_FILE] = "files and descriptors",
 	[USAGE_SOCKET] = "sockets", [USAGE_INTERFACE] = "network interfaces",
 };
@@ -44,16 +44,16 @@ static void add_bytes(struct ptl_bytes *text, const struct usage_io_sum *sum, co
 	}
 }
 
-/* Writes a line: who used most of a layer, where, and how much of it that was. */
-static int add_layer(const struct dump_io_run *io_run, struct ptl_bytes *text, enum usage_layer layer)
+/* Writes a line: who used most of a medium, where, and how much of it that was. */
+static int add_medium(const struct dump_io_run *io_run, struct ptl_bytes *text, enum usage_medium medium)
 {
 	struct usage_io_rows rows;
 	const struct usage_io_row *first;
-	int status = usage_io_rows_make(&rows, io_run->io, io_run->input, layer, USAGE_BY_USE);
+	int status = usage_io_rows_make(&rows, io_run->io, io_run->input, medium, USAGE_BY_USE);
 
 	if (status == 0 && rows.count) {
 		first = &rows.rows[0];
-		common_text_format(text, "%-13s", usage_layer_names[layer]);
+		common_text_format(text, "%-13s", usage_medium_names[medium]);
 		common_text_add(text, dump_bold(io_run->run));
 		add_process(io_run, text, first->process);
 		common_text_format(text, "%s used ", dump_plain(io_run->run));
@@ -94,9 +94,9 @@ static int print_summary(const struct dump_io_run *io_run)
 	if (io_run->io->lost)
 		common_text_count(&text, io_run->io->lost);
 	common_text_add(&text, "\n");
-	for (unsigned layer = 0; status == 0 && layer < USAGE_LAYERS; layer++)
-		if (io_run->layers >> layer & 1)
-			status = add_layer(io_run, &text, (enum usage_layer)layer);
+	for (unsigned medium = 0; status == 0 && medium < USAGE_MEDIA; medium++)
+		if (io_run->media >> medium & 1)
+			status = add_medium(io_run, &text, (enum usage_medium)medium);
 	if (text.failed)
 		status = common_fail_memory("the summary", text.size);
 	common_text_write(&text, io_run->run->out);
@@ -168,7 +168,7 @@ static void put_row(const struct dump_io_run *io_run, struct dump_table *table, 
 		dump_cell(table, DUMP_STYLE_PLAIN, io_run->io->objects[row->object].name);
 }
 
-static int print_list(const struct dump_io_run *io_run, enum usage_layer layer, enum usage_io_by by)
+static int print_list(const struct dump_io_run *io_run, enum usage_medium medium, enum usage_io_by by)
 {
 	static const struct dump_column by_object[] = {SUM_COLUMNS, {"BUSY", true}, {"NAME", false}};
 	static const struct dump_column by_process[] = {SUM_COLUMNS, {"PROCESS", false}};
@@ -181,13 +181,13 @@ static int print_list(const struct dump_io_run *io_run, enum usage_layer layer, 
 	struct dump_run *run = io_run->run;
 	struct dump_table table = tables[by];
 	struct usage_io_rows rows;
-	int status = usage_io_rows_make(&rows, io_run->io, io_run->input, layer, by);
+	int status = usage_io_rows_make(&rows, io_run->io, io_run->input, medium, by);
 	size_t shown = 0;
 
 	for (; status == 0 && shown < rows.count && (!io_run->limited || shown < io_run->limit); shown++)
 		put_row(io_run, &table, by, &rows.rows[shown]);
 	if (shown)
-		fprintf(run->out, "\n%s%s%s%s\n", dump_bold(run), headings[layer], by_headings[by], dump_plain(run));
+		fprintf(run->out, "\n%s%s%s%s\n", dump_bold(run), headings[medium], by_headings[by], dump_plain(run));
 	if (status == 0)
 		status = dump_table_print(&table, run);
 	if (status == 0 && shown < rows.count)
@@ -200,10 +200,10 @@ int dump_io_text(const struct dump_io_run *io_run)
 {
 	int status = print_summary(io_run);
 
-	for (unsigned layer = 0; status == 0 && layer < USAGE_LAYERS; layer++)
+	for (unsigned medium = 0; status == 0 && medium < USAGE_MEDIA; medium++)
 		for (unsigned by = USAGE_BY_OBJECT; status == 0 && by <= USAGE_BY_USE; by++)
-			if ((io_run->layers >> layer & 1) &&
+			if ((io_run->media >> medium & 1) &&
 			    (io_run->all ? by != USAGE_BY_USE : by == (unsigned)io_run->by))
-				status = print_list(io_run, (enum usage_layer)layer, (enum usage_io_by)by);
+				status = print_list(io_run, (enum usage_medium)medium, (enum usage_io_by)by);
 	return status;
 }

@@ -63,6 +63,8 @@ DUMP = {
     "events": ["--json|--csv|--xml|--count|--tree|--count --json|--tree --json", "--verbose", "--time ..500us",
                "--provider My-*", "--event *Work*", "--level warning",
                "--where Count>1", "--tid 101,102", "--absolute", "--ignore-index"],
+    "cpu": ["--json", "--by slice|--by thread|--by waker|--by chain", "--time ..500us", "--limit 3", "--ignore-index"],
+    "io": ["--json", "--by use|--by process", "--of disk|--of file", "--time 1us..", "--limit 3", "--ignore-index"],
     "packets": ["--raw", "--json", "--kind psb,tnt,tip", "--time 1us..", "--ignore-index"],
     "flow": ["--level insn", "--level branch", "--merge", "--source", "--bounds", "--json", "--time ..500us",
              "--jobs 1", "--demangle", "--ignore-index", "--image *a*"],

@@ -5,6 +5,7 @@
 #include "common/text/text.h"
 #include "dump/export/coverage/coverage.h"
 #include "dump/print/source_text.h"
+#include "dump/run/run.h"
 #include "elf/demangle.h"
 #include "query/function_name.h"
 

@@ -83,7 +83,7 @@ static void put_crash(struct dump_html *html, struct common_json *json, const st
 int dump_html_crash(struct dump_html *html, struct dump_run *run, struct dump_html_trace *trace)
 {
 	struct common_json *json = &run->json_out;
-	struct dump_crash_report report = {.run = trace->path_run.calls.run,
+	struct dump_crash_report report = {.run = &trace->path_run.run,
 					   .timeline = trace->path_run.calls.timeline,
 					   .symbols = trace->path_run.calls.symbols,
 					   .functions = trace->path_run.calls.functions,
