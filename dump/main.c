@@ -18,6 +18,7 @@ static const struct dump_command *const commands[] = {
 	&dump_command_report,
 	&dump_command_graph,
 	&dump_command_latency,
+	&dump_command_why,
 #ifdef DUMP_CURSES
 	&dump_command_browse,
 #endif

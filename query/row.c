@@ -13,7 +13,10 @@
 #include "common/text/nearest.h"
 #include "query/evaluate.h"
 
-#define NAME "--where"
+static const char *name_of(const struct query_row *query)
+{
+	return query->option ? query->option : "--where";
+}
 
 /* ---- names --------------------------------------------------------------------------------------- */
 
@@ -28,7 +31,7 @@ static int refuse_name(const struct query_row *query, struct query_place at, con
 		size += (size_t)snprintf(names + size, sizeof(names) - size, "%s%s", i ? ", " : "",
 					 query->table[i].name);
 	}
-	return query_fail_at(NAME, at, "there is no field '%s' here%s; there are %s", name,
+	return query_fail_at(name_of(query), at, "there is no field '%s' here%s; there are %s", name,
 			     common_nearest_question(&nearest), names);
 }
 
@@ -44,12 +47,14 @@ static int find_field(struct query_row *query, struct query_place at, const char
 }
 
 /* Checks the literal: a number, or, for a duration, a number with a unit such as 1.5ms. */
-static int check_literal(const struct query_row_field *field, struct query_condition *condition)
+static int check_literal(const struct query_row *query, const struct query_row_field *field,
+			 struct query_condition *condition)
 {
 	uint64_t nanoseconds;
 
 	if (field->kind == QUERY_ROW_TEXT && condition->test == QUERY_TEST_BITS)
-		return query_fail_at(NAME, condition->at, "expected == , != or ~ behind '%s', found &", field->name);
+		return query_fail_at(name_of(query), condition->at, "expected == , != or ~ behind '%s', found &",
+				     field->name);
 	if (field->kind == QUERY_ROW_TEXT || condition->is_number)
 		return 0;
 	if (field->kind == QUERY_ROW_DURATION && common_parse_duration(condition->text, &nanoseconds) == 0) {
@@ -57,7 +62,7 @@ static int check_literal(const struct query_row_field *field, struct query_condi
 		condition->number = nanoseconds;
 		return 0;
 	}
-	return query_fail_at(NAME, condition->at, "expected a number%s behind '%s', found %.40s",
+	return query_fail_at(name_of(query), condition->at, "expected a number%s behind '%s', found %.40s",
 			     field->kind == QUERY_ROW_DURATION ? " (of nanoseconds, or with a unit: 1.5ms)" : "",
 			     field->name, condition->text);
 }
@@ -85,22 +90,22 @@ static int bind(struct query_row *query)
 
 		status = find_field(query, condition->at, condition->field, &query->of_condition[i]);
 		if (status == 0)
-			status = check_literal(&query->table[query->of_condition[i]], condition);
+			status = check_literal(query, &query->table[query->of_condition[i]], condition);
 	}
 	return status;
 }
 
 /* Refuses event headers: rows have no event. */
-static int check_header(const struct query_expr *expr)
+static int check_header(const struct query_row *query, const struct query_expr *expr)
 {
 	int status = 0;
 
 	if (expr->op == QUERY_HEADER || expr->op == QUERY_PID)
-		return query_fail_at(NAME, expr->at, "this is not about events: there is no event.%s",
+		return query_fail_at(name_of(query), expr->at, "this is not about events: there is no event.%s",
 				     expr->op == QUERY_PID ? "pid" : query_header_names[expr->index]);
 	for (unsigned i = 0; status == 0 && i < QUERY_ARGUMENTS_MAX; i++)
 		if (expr->argument[i])
-			status = check_header(expr->argument[i]);
+			status = check_header(query, expr->argument[i]);
 	return status;
 }
 
@@ -112,10 +117,10 @@ int query_row_make(struct query_row *query, const struct query_row_field *table,
 	for (size_t i = 0; status == 0 && i < texts->count; i++) {
 		struct query_expr *expr = NULL;
 
-		status = query_parse_condition(NAME, texts->list[i], &query->arena, &query->fields, &query->conditions,
-					       &expr);
+		status = query_parse_condition(name_of(query), texts->list[i], &query->arena, &query->fields,
+					       &query->conditions, &expr);
 		if (status == 0)
-			status = check_header(expr);
+			status = check_header(query, expr);
 		if (status == 0)
 			status = query_join(&query->arena, &query->expr, expr);
 	}
@@ -191,7 +196,7 @@ bool query_row_matches(struct query_row_asker *asker)
 {
 	struct query_loops loops = {0};
 	const struct query_scope scope = {
-		.name = NAME,
+		.name = name_of(asker->query),
 		.files = &asker->files,
 		.scratch = &asker->scratch,
 		.field = field_value,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* --where for calls and blocks: expressions of ptl-rules(5), and conditions, on the fields of a table. */
+/* --where and --calls for calls and blocks: expressions of ptl-rules(5), and conditions, on the fields of a table. */
 #ifndef QUERY_ROW_H
 #define QUERY_ROW_H
 
@@ -30,6 +30,7 @@ struct query_row {
 	struct query_fields fields;
 	struct query_conditions conditions;
 	const struct query_row_field *table;
+	const char *option; /* name for messages; NULL: --where */
 	unsigned *of_field; /* index in the table, by field and by condition of the expression */
 	unsigned *of_condition;
 	bool varies; /* the expression uses a field that varies */

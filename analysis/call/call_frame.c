@@ -193,6 +193,7 @@ void analysis_fold_pass_leaf(struct analysis_call_thread *thread, uint64_t instr
 	caller->children++;
 	caller->child_instructions += instructions;
 	stack->instructions += instructions;
+	thread->instructions += instructions;
 	analysis_fold_count_calls(thread, 1);
 }
 

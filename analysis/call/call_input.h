@@ -7,14 +7,19 @@
 #include "analysis/input/input.h"
 #include "flow/symbol/symbol.h"
 
+struct analysis_call_selection; /* analysis/call/call_selection.h */
+
 struct analysis_calls {
 	struct analysis_input input;
 	struct flow_timeline *timeline;
 	struct flow_symbols *symbols;
 	struct analysis_function_table *functions;
+	struct analysis_call_selection *selection; /* with --calls; NULL: all calls */
 };
 
-/* Runs the observer over the selected flow. Prints a note without flow. Returns the status of analysis_calls_run. */
+/* Runs the observer over the selected flow, with all calls. Returns the status of analysis_calls_run. */
+int analysis_calls_walk(const struct analysis_calls *calls, const struct analysis_call_observer *observer);
+/* Runs the observer over the selected flow and calls. Prints a note without flow. Returns the status of analysis_calls_run. */
 int analysis_calls_observe(struct analysis_calls *calls, const struct analysis_call_observer *observer);
 /* Call after the run. Returns PTL_MISUSE if no executed function matches the pattern of this option. */
 int analysis_calls_check(const struct analysis_calls *calls, const char *option, const char *pattern);

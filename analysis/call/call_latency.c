@@ -157,8 +157,7 @@ static uint64_t take_from(uint64_t *left, uint64_t part)
 	return part;
 }
 
-/* Divides the wall time of a call into its uses. The parts add up to the wall time. */
-static struct analysis_latency_parts parts_of(const struct analysis_frame *frame)
+struct analysis_latency_parts analysis_latency_parts_of(const struct analysis_frame *frame)
 {
 	struct analysis_latency_parts parts = {0};
 	uint64_t left = frame->wall;
@@ -276,7 +275,7 @@ static int latency_leave(void *context, struct analysis_call_thread *thread, str
 		.wall = frame->wall,
 		.instructions = frame->instructions,
 		.order = latency->spread.count,
-		.parts = parts_of(frame),
+		.parts = analysis_latency_parts_of(frame),
 		.process = thread->process,
 		.pid = thread->pid,
 		.tid = thread->tid,

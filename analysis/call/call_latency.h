@@ -36,6 +36,9 @@ struct analysis_latency_parts {
 	struct analysis_absence absence;
 };
 
+/* Divides the wall time of a complete frame into its uses. The parts add up to the wall time. */
+struct analysis_latency_parts analysis_latency_parts_of(const struct analysis_frame *frame);
+
 struct analysis_latency_call {
 	uint64_t value; /* measured value: nanoseconds or instructions */
 	uint64_t start;

@@ -464,6 +464,7 @@ static void pass_time(struct analysis_stack *stack, uint64_t nanoseconds)
 
 void analysis_calls_pass(struct analysis_call_thread *thread, uint64_t instructions, uint64_t time)
 {
+	thread->instructions += instructions;
 	if (thread->stack) {
 		thread->stack->instructions += instructions;
 		if (!thread->stack->count)

@@ -32,6 +32,7 @@
 #define ANALYSIS_CALL_PARKS 0x20000u
 #define ANALYSIS_CALL_JUMPS 0x40000u
 #define ANALYSIS_CALL_RETURNED 0x80000u /* a signal handler that returned to code that asks the kernel to resume */
+#define ANALYSIS_CALL_NOTED 0x100000u   /* an observer counted the begin of the call */
 /* Flags that are displayed; the other flags are for the fold. */
 #define ANALYSIS_CALL_SHOWN 0x3ffu
 
@@ -88,6 +89,7 @@ struct analysis_call_thread {
 	size_t stack_count;
 	uint64_t time; /* trace clock; 0: unknown so far */
 	struct analysis_absence absence;
+	uint64_t instructions; /* executed so far, on all stacks */
 	uint64_t serial;
 	uint64_t budget; /* frames that searches may still visit */
 	uint32_t process, pid, thread, tid, cpu;
@@ -105,6 +107,8 @@ struct analysis_call_observer {
 	/* The thread's transfers begin; have ended. begin may set thread->user. May be NULL. */
 	int (*begin)(void *context, struct analysis_call_thread *thread);
 	int (*end)(void *context, struct analysis_call_thread *thread);
+	/* The thread continues with the flow of this segment. May be NULL. */
+	int (*segment)(void *context, struct analysis_call_thread *thread, const struct flow_segment *segment);
 	/* A frame was pushed. */
 	int (*enter)(void *context, struct analysis_call_thread *thread, struct analysis_frame *frame);
 	/* The function of a frame became known: a stub was called. May be NULL. */

@@ -231,6 +231,7 @@ static int turn_to(struct view *view, const struct flow_segment *segment)
  */
 static int open_part(struct view *view, const struct flow_segment *segment, struct part *part)
 {
+	const struct analysis_call_observer *observer = view->fold.observer;
 	const struct analysis_call_part known = rest_of(part);
 	struct analysis_call_part joint = {.next = &known};
 	int status = 0;
@@ -248,7 +249,9 @@ static int open_part(struct view *view, const struct flow_segment *segment, stru
 	joint.count = view->joint.count;
 	if (status == 0)
 		status = take_held(view, &joint);
-	return status == 0 ? analysis_calls_take(&view->fold, &view->thread, &joint, 0) : status;
+	if (status == 0)
+		status = analysis_calls_take(&view->fold, &view->thread, &joint, 0);
+	return status == 0 && observer->segment ? observer->segment(observer->context, &view->thread, segment) : status;
 }
 
 /* Applies the segment's transfers so far, except the last `kept`. Only when the segment's turn has come. */

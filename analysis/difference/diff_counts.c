@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/difference/diff_last.h"
 #include "analysis/difference/diff_times.h"
 #include "analysis/profile/profile.h"
 #include "common/error.h"
 #include "common/vector.h"
+#include "flow/view/shard.h"
 
 /* A time difference below 1/TIME_SHARE of the total time is ignored. */
 #define TIME_SHARE 1000
@@ -337,11 +339,22 @@ static uint64_t file_address(const struct analysis_diff *diff, const struct anal
 					    item->place);
 }
 
+static bool is_new_or_gone(const struct analysis_diff_item *item)
+{
+	return item->change == ANALYSIS_DIFF_NEW || item->change == ANALYSIS_DIFF_GONE;
+}
+
 static int by_distance(const void *a_, const void *b_, void *diff)
 {
 	const struct analysis_diff_item *a = a_, *b = b_;
 	int order = compare_numbers(a->kind, b->kind);
 
+	if (!order)
+		order = compare_numbers(!is_new_or_gone(a), !is_new_or_gone(b));
+	if (!order)
+		order = compare_numbers(a->time_left, b->time_left);
+	if (!order)
+		order = compare_numbers(a->instructions_left, b->instructions_left);
 	if (!order)
 		order = compare_numbers(distance(b), distance(a));
 	if (!order)
@@ -372,8 +385,49 @@ static void compare_items(struct counting *counting, struct analysis_diff_counts
 	}
 	counts->items = counting->items;
 	counting->items = NULL;
-	if (counts->count)
-		qsort_r(counts->items, counts->count, sizeof(*counts->items), by_distance, counting->diff);
+}
+
+/* Finds the last executions of the run's new and gone items. */
+static int find_lasts(const struct analysis_diff *diff, uint32_t number, struct analysis_diff_counts *counts)
+{
+	const struct analysis_diff_run *run = &diff->runs[number];
+	struct analysis_diff_lasts lasts = {0};
+	bool any = run->input.view.shard && run->input.view.shard->number;
+	int status;
+
+	for (size_t i = 0; i < counts->count; i++)
+		any |= counts->items[i].run == number && is_new_or_gone(&counts->items[i]);
+	if (!any)
+		return 0;
+	status = analysis_diff_lasts_run(run, &run->input.view, &lasts);
+	for (size_t i = 0; !status && i < counts->count; i++) {
+		struct analysis_diff_item *item = &counts->items[i];
+		const struct analysis_diff_last *last = item->run == number && is_new_or_gone(item)
+								? analysis_diff_lasts_find(&lasts, run, item)
+								: NULL;
+
+		if (!last)
+			continue;
+		item->instructions_left = last->instructions;
+		if (last->time)
+			item->time_left = lasts.end - last->time;
+	}
+	analysis_diff_lasts_free(&lasts);
+	return status;
+}
+
+/* Sorts the items; new and gone items by their last executions. */
+static int sort_items(struct analysis_diff *diff, struct analysis_diff_counts *counts)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < counts->count; i++)
+		counts->items[i].time_left = counts->items[i].instructions_left = UINT64_MAX;
+	for (uint32_t i = 0; !status && i < diff->count; i++)
+		status = find_lasts(diff, i, counts);
+	if (!status && counts->count)
+		qsort_r(counts->items, counts->count, sizeof(*counts->items), by_distance, diff);
+	return status;
 }
 
 int analysis_diff_count(struct analysis_diff *diff, struct analysis_diff_counts *counts)
@@ -388,6 +442,8 @@ int analysis_diff_count(struct analysis_diff *diff, struct analysis_diff_counts 
 		status = time_run(&counting, i);
 	if (!status)
 		compare_items(&counting, counts);
+	if (!status)
+		status = sort_items(diff, counts);
 	free(counting.items);
 	free(counting.counts);
 	common_byte_map_free(&counting.by_key);

@@ -38,10 +38,15 @@ struct analysis_diff_item {
 	uint32_t to_image;
 	uint64_t to;                /* target of an edge with the way ANALYSIS_DIFF_TO */
 	uint64_t least[2], most[2]; /* smallest and largest count among the runs of each side */
+	/* of a new or gone item: nanoseconds, and instructions of its thread, after its last execution in `run` */
+	uint64_t time_left, instructions_left; /* UINT64_MAX: unknown */
 };
 
 struct analysis_diff_counts {
-	/* changed items, by kind; within a kind, items with the largest difference come first */
+	/*
+	 * Changed items, by kind. Within a kind, new and gone items come first, ordered by the time between their last
+	 * execution and the end of the run; then items with the largest difference.
+	 */
 	struct analysis_diff_item *items;
 	size_t count;
 	uint64_t kinds[ANALYSIS_DIFF_KINDS];                          /* number of all items of each kind */

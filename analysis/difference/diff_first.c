@@ -128,6 +128,163 @@ static int join_places(struct analysis_diff_first *first, const struct place *a,
 	return status;
 }
 
+/* ---- threads that do the same ------------------------------------------------------------------- */
+
+/* Larger groups of threads of one name are matched by their order. */
+#define GROUP_MAX 512
+
+/* How much two threads differ: 0 for equal paths, then by the counts of units. */
+static double unlikeness(const struct analysis_diff_thread *a, const struct analysis_diff_thread *b)
+{
+	const double whole = (double)a->units + (double)b->units;
+	double differing = 0;
+
+	if (a->units == b->units && a->hash_count == b->hash_count &&
+	    (!a->hash_count || a->hashes[a->hash_count - 1] == b->hashes[b->hash_count - 1]))
+		return -1;
+	for (size_t i = 0; i < ANALYSIS_DIFF_SKETCH; i++)
+		differing += a->sketch[i] > b->sketch[i] ? (double)(a->sketch[i] - b->sketch[i])
+							 : (double)(b->sketch[i] - a->sketch[i]);
+	return whole > 0 ? differing / whole : 0;
+}
+
+/* A possible pair within a group. */
+struct candidate {
+	double unlikeness;
+	size_t apart; /* distance of the orders */
+	size_t a, b;
+};
+
+static int compare_candidates(const void *a_, const void *b_)
+{
+	const struct candidate *a = a_, *b = b_;
+
+	if (a->unlikeness != b->unlikeness)
+		return a->unlikeness < b->unlikeness ? -1 : 1;
+	if (a->apart != b->apart)
+		return a->apart < b->apart ? -1 : 1;
+	return a->a != b->a ? (a->a < b->a ? -1 : 1) : a->b < b->b ? -1 : a->b > b->b;
+}
+
+/* Pairs the threads of one name in one process: the threads that are most alike first. pairs: indexes in first->pairs. */
+static int pair_group(struct analysis_diff_first *first, const size_t *pairs, size_t count)
+{
+	struct candidate *list = calloc(count * count, sizeof(*list));
+	size_t *b_of = calloc(count, sizeof(*b_of));
+	bool *taken = calloc(2 * count, sizeof(*taken));
+	size_t used = 0;
+
+	if (!list || !b_of || !taken) {
+		free(list);
+		free(b_of);
+		free(taken);
+		return common_fail_memory("threads", count * count * sizeof(*list));
+	}
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < count; k++) {
+			const size_t a = first->pairs[pairs[i]].a, b = first->pairs[pairs[k]].b;
+
+			if (a == ANALYSIS_DIFF_NOBODY || b == ANALYSIS_DIFF_NOBODY)
+				continue;
+			list[used++] = (struct candidate){
+				unlikeness(&first->paths[0].threads[a], &first->paths[1].threads[b]),
+				i > k ? i - k : k - i, i, k};
+		}
+	qsort(list, used, sizeof(*list), compare_candidates);
+	for (size_t i = 0; i < count; i++)
+		b_of[i] = ANALYSIS_DIFF_NOBODY;
+	for (size_t i = 0; i < used; i++) {
+		if (taken[list[i].a] || taken[count + list[i].b])
+			continue;
+		taken[list[i].a] = taken[count + list[i].b] = true;
+		b_of[list[i].a] = first->pairs[pairs[list[i].b]].b;
+	}
+	/* Threads without a partner: those of A keep none, those of B take the rest of the pairs. */
+	for (size_t i = 0, rest = 0; i < count; i++) {
+		if (b_of[i] != ANALYSIS_DIFF_NOBODY || first->pairs[pairs[i]].a != ANALYSIS_DIFF_NOBODY)
+			continue;
+		while (rest < count && (taken[count + rest] || first->pairs[pairs[rest]].b == ANALYSIS_DIFF_NOBODY))
+			rest++;
+		if (rest < count) {
+			taken[count + rest] = true;
+			b_of[i] = first->pairs[pairs[rest]].b;
+		}
+	}
+	for (size_t i = 0; i < count; i++)
+		first->pairs[pairs[i]].b = b_of[i];
+	free(list);
+	free(b_of);
+	free(taken);
+	return 0;
+}
+
+/* A pair, and the group of its threads. */
+struct member {
+	size_t group, pair;
+};
+
+static int compare_members(const void *a_, const void *b_)
+{
+	const struct member *a = a_, *b = b_;
+
+	if (a->group != b->group)
+		return a->group < b->group ? -1 : 1;
+	return a->pair < b->pair ? -1 : a->pair > b->pair;
+}
+
+/* Numbers the groups: threads of one name in one process. */
+static int find_groups(const struct matching *matching, struct member *members)
+{
+	const struct analysis_diff_first *first = matching->first;
+	struct common_byte_map groups = {0};
+	struct ptl_bytes key = {0};
+	int status = 0;
+
+	for (size_t i = 0; !status && i < first->count; i++) {
+		const struct analysis_diff_pair *pair = &first->pairs[i];
+		const unsigned side = pair->a == ANALYSIS_DIFF_NOBODY;
+		const struct analysis_diff_thread *thread = &first->paths[side].threads[side ? pair->b : pair->a];
+		const uint64_t *known;
+
+		key.size = 0;
+		add_key_name(&key, analysis_diff_process_name(matching->runs[side], thread));
+		common_write_le(&key, pair->process_order, 8);
+		add_key_name(&key, analysis_diff_thread_name(matching->runs[side], thread));
+		known = key.failed ? NULL : common_byte_map_get(&groups, key.data, key.size);
+		members[i] = (struct member){known ? (size_t)*known : groups.used, i};
+		if (!known)
+			status = key.failed ? common_fail_memory("threads", key.size)
+					    : common_byte_map_put(&groups, key.data, key.size, groups.used);
+	}
+	common_byte_map_free(&groups);
+	common_bytes_free(&key);
+	return status;
+}
+
+/* Which thread of a pool does which work depends on the scheduler: pairs threads of one name by what they did. */
+static int match_alike(struct matching *matching)
+{
+	struct analysis_diff_first *first = matching->first;
+	struct member *members = calloc(first->count + 1, sizeof(*members));
+	size_t *pairs = calloc(first->count + 1, sizeof(*pairs));
+	int status = members && pairs ? find_groups(matching, members)
+				      : common_fail_memory("threads", first->count * sizeof(*members));
+
+	if (!status && first->count)
+		qsort(members, first->count, sizeof(*members), compare_members);
+	for (size_t i = 0; !status && i < first->count;) {
+		const size_t begin = i;
+
+		for (; i < first->count && members[i].group == members[begin].group; i++)
+			pairs[i - begin] = members[i].pair;
+		if (i - begin > 1 && i - begin <= GROUP_MAX)
+			status = pair_group(first, pairs, i - begin);
+	}
+	free(members);
+	free(pairs);
+	return status;
+}
+
 static int match(struct matching *matching)
 {
 	struct analysis_diff_first *first = matching->first;
@@ -141,6 +298,8 @@ static int match(struct matching *matching)
 		status = find_places(matching, 1, b);
 	if (!status)
 		status = join_places(first, a, b);
+	if (!status)
+		status = match_alike(matching);
 	free_places(a, counts[0]);
 	free_places(b, counts[1]);
 	return status;

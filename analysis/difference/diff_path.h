@@ -20,9 +20,21 @@ struct analysis_diff_unit {
 	uint64_t ip;      /* address of the first instruction in the process */
 	uint64_t last_ip; /* address of the last instruction in the process */
 	uint8_t branch;
+	uint8_t code;    /* enum analysis_diff_code */
+	bool is_ignored; /* only the begin of code that depends on other threads: no unit of the path */
+};
+
+/* What a unit is, for leaving out code that depends on other threads. */
+enum analysis_diff_code {
+	ANALYSIS_DIFF_PLAIN,
+	ANALYSIS_DIFF_LIBRARY,   /* of the C library or the vdso */
+	ANALYSIS_DIFF_LINKER,    /* of the dynamic linker */
+	ANALYSIS_DIFF_WAITING,   /* as LIBRARY: a function that waits for other threads begins */
+	ANALYSIS_DIFF_RESOLVING, /* as LINKER: the first call of a function through the PLT looks up its address */
 };
 
 #define ANALYSIS_DIFF_GAP 0u
+#define ANALYSIS_DIFF_SKETCH 128u /* counters of a sketch */
 #define ANALYSIS_DIFF_CHUNK 4096u /* units between two hashes */
 
 /* A thread, or a CPU that is traced as one thread. */
@@ -31,6 +43,9 @@ struct analysis_diff_thread {
 	uint32_t pid, tid, cpu;
 	size_t group;
 	uint64_t units;
+	/* Counts of units by the hash of the unit: similar for threads that do similar things, in any order. */
+	uint32_t sketch[ANALYSIS_DIFF_SKETCH];
+	uint64_t waiting; /* units that were left out */
 	uint64_t *hashes; /* hash of all units up to the end of each chunk; the last chunk may be partial */
 	size_t hash_count;
 	/* requested stretch: the number of its first unit, and its length in units */

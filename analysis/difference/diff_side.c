@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/call/call_selection.h"
 #include "analysis/function/source_note.h"
 #include "common/error.h"
 #include "common/text/text.h"
@@ -165,11 +166,35 @@ int analysis_diff_add(struct analysis_diff *diff, const struct analysis_input *i
 	return status ? status : flow_sources_open(input->trace, timeline, &run->sources);
 }
 
+int analysis_diff_select(struct analysis_diff *diff, const char *first, const char *second)
+{
+	int status = 0;
+
+	for (size_t i = 0; !status && i < diff->count; i++) {
+		struct analysis_diff_run *run = &diff->runs[i];
+		const char *text = run->second ? second : first;
+
+		if (!text)
+			continue;
+		run->calls = (struct analysis_calls){
+			.input = run->input, .timeline = run->timeline, .symbols = run->symbols};
+		status = analysis_functions_open(run->timeline, run->symbols, &run->calls.functions);
+		if (!status)
+			status = analysis_call_selection_open(&run->calls, text);
+		run->input.view.spans = run->calls.input.view.spans;
+		if (status)
+			return common_fail_in(status, "%s", run->input.path);
+	}
+	return status;
+}
+
 void analysis_diff_close(struct analysis_diff *diff)
 {
 	for (size_t i = 0; i < diff->count; i++) {
 		struct analysis_diff_run *run = &diff->runs[i];
 
+		analysis_call_selection_close(run->calls.selection);
+		analysis_functions_close(run->calls.functions);
 		analysis_warn_of_sources(run->sources, NULL);
 		flow_sources_close(run->sources);
 		flow_symbols_close(run->symbols);

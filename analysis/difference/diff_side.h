@@ -4,6 +4,7 @@
 #define ANALYSIS_DIFFERENCE_DIFF_SIDE_H
 
 #include "analysis/difference/diff_ignore.h"
+#include "analysis/call/call_input.h"
 #include "analysis/input/input.h"
 #include "common/hash_map.h"
 #include "common/text/json.h"
@@ -25,6 +26,7 @@ struct analysis_diff_run {
 	struct flow_symbols *symbols;
 	struct flow_sources *sources;
 	struct analysis_diff_image *images; /* by index in the timeline */
+	struct analysis_calls calls;        /* only with --calls */
 };
 
 struct analysis_diff {
@@ -33,6 +35,7 @@ struct analysis_diff {
 	const struct analysis_ignore *ignore;
 	const struct analysis_filter *filter;
 	struct common_byte_map names; /* keys of images by name */
+	bool waiting;                 /* paths have the code of functions that wait for other threads */
 	uint64_t slower;              /* percentage by which times must differ; 0: times are not compared */
 };
 
@@ -41,6 +44,11 @@ struct analysis_diff {
 
 /* Begins a comparison of up to `traces` traces. Call analysis_diff_close in any case. Fails with PTL_NO_MEMORY. */
 int analysis_diff_open(struct analysis_diff *diff, size_t traces, const struct analysis_ignore *ignore);
+/*
+ * Limits the runs to selected calls, as --calls does. first, second: texts for both sides; NULL: all calls. Returns as
+ * analysis_call_selection_open.
+ */
+int analysis_diff_select(struct analysis_diff *diff, const char *first, const char *second);
 void analysis_diff_close(struct analysis_diff *diff);
 /*
  * Adds a trace: those of side A first. The trace and the timeline must live longer. Returns the status of

@@ -80,7 +80,10 @@ static int add_rows(const struct analysis_diff_run *run, const struct analysis_r
 
 int analysis_diff_times_run(struct analysis_diff_run *run, struct analysis_diff_times *times)
 {
-	struct analysis_calls calls = {.input = run->input, .timeline = run->timeline, .symbols = run->symbols};
+	struct analysis_calls calls = {.input = run->input,
+				       .timeline = run->timeline,
+				       .symbols = run->symbols,
+				       .selection = run->calls.selection};
 	struct analysis_report report = {.by = ANALYSIS_REPORT_FUNCTION, .calls = &calls};
 	const struct analysis_call_observer observer = analysis_report_observer_of(&report);
 	int status = analysis_functions_open(run->timeline, run->symbols, &calls.functions);

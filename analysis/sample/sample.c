@@ -494,6 +494,8 @@ int analysis_samples_run(struct analysis_calls *calls, const struct analysis_sam
 	char *exact = NULL;
 	int status = 0;
 
+	if (calls->selection)
+		return common_fail(PTL_MISUSE, "--samples and --calls exclude each other");
 	if (!options->event) {
 		status = choose_event(&sum, &exact);
 		close_walk(&sum);

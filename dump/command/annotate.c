@@ -10,6 +10,7 @@
 #include "common/text/text.h"
 #include "dump/command/commands.h"
 #include "dump/print/source_text.h"
+#include "dump/run/calls.h"
 #include "dump/run/run.h"
 #include "flow/code/disassembly.h"
 
@@ -357,17 +358,16 @@ static int annotate(struct dump_run *run, const struct flow_timeline *timeline, 
 
 static int annotate_run_command(struct dump_run *run)
 {
-	struct flow_timeline *timeline;
+	struct analysis_calls calls;
 	bool *wanted = NULL;
-	int status = dump_run_timeline(run, &timeline);
+	int status = dump_calls_open(&calls, run);
 
-	if (status < 0)
-		return status;
-	status = dump_run_images(run, timeline, &wanted);
 	if (!status)
-		status = annotate(run, timeline, wanted);
+		status = dump_run_images(run, calls.timeline, &wanted);
+	if (!status)
+		status = annotate(run, calls.timeline, wanted);
 	free(wanted);
-	flow_timeline_free(timeline);
+	dump_calls_close(&calls, run);
 	return status;
 }
 
@@ -384,7 +384,7 @@ const struct dump_command dump_command_annotate = {
 		    "ptl-dump annotate 0x1139..0x1180 build.ptl\n"
 		    "ptl-dump annotate --json main build.ptl | jq '.lines[]'",
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE |
-		 DUMP_TAKES_NAMES,
+		 DUMP_TAKES_NAMES | DUMP_TAKES_CALLS,
 	.options = own_options,
 	.options_size = sizeof(struct annotate_options),
 	.run = annotate_run_command,

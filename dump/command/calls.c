@@ -218,6 +218,15 @@ static int calls_run_command(struct dump_run *run)
 	return status;
 }
 
+static int calls_check(const struct dump_options *shared)
+{
+	const struct calls_options *options = (const struct calls_options *)shared;
+
+	if (options->events && shared->calls)
+		return common_fail(PTL_MISUSE, "--events does not go with --calls");
+	return 0;
+}
+
 static void calls_free_options(struct dump_options *options)
 {
 	common_string_list_free(&((struct calls_options *)options)->where);
@@ -238,9 +247,10 @@ const struct dump_command dump_command_calls = {
 		   "number and sums. What was inferred is marked.",
 	.examples = examples,
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE |
-		 DUMP_TAKES_NAMES | DUMP_TAKES_SHARD,
+		 DUMP_TAKES_NAMES | DUMP_TAKES_SHARD | DUMP_TAKES_CALLS,
 	.options = own_options,
 	.options_size = sizeof(struct calls_options),
+	.check = calls_check,
 	.run = calls_run_command,
 	.free_options = calls_free_options,
 };

@@ -30,6 +30,7 @@ extern const struct dump_command dump_command_calls;
 extern const struct dump_command dump_command_report;
 extern const struct dump_command dump_command_graph;
 extern const struct dump_command dump_command_latency;
+extern const struct dump_command dump_command_why;
 extern const struct dump_command dump_command_browse; /* only with ncurses */
 extern const struct dump_command dump_command_gdb;
 extern const struct dump_command dump_command_html;

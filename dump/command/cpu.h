@@ -34,7 +34,7 @@ extern const char *const dump_cpu_state_names[];
 
 /* Returns the name of a process; "" unknown. Not safe for a terminal. */
 const char *dump_cpu_process_name(const struct dump_cpu_run *cpu_run, const struct usage_process *process);
-/* Whether both threads of a pair are selected, or one of them and the other is no thread. */
+/* Whether --pid and --tid select a thread of the pair. */
 bool dump_cpu_wants_pair(const struct dump_cpu_run *cpu_run, uint32_t a, uint32_t b);
 
 #endif

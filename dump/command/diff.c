@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "analysis/difference/diff_counts.h"
 #include "common/error.h"
 #include "common/program/message.h"
 #include "dump/command/commands.h"
@@ -19,14 +20,26 @@ struct diff_options {
 	struct dump_options shared; /* must come first: see dump/run/command.h */
 	struct analysis_ignore ignore;
 	struct common_string_list with;
-	bool first;
+	const char *with_calls;
+	bool first, waiting;
 	bool has_limit, has_context, has_slower;
 	uint64_t limit, context, slower;
+	unsigned changes; /* bits of changes to show; 0: all */
 };
 
 static int take_ignore(void *ignore, const char *argument)
 {
 	return analysis_ignore_add(ignore, argument, strlen(argument));
+}
+
+static const char *const change_words[] = {"new", "gone", "more", "fewer", "slower", "faster", NULL};
+
+static int take_change(void *changes, const char *argument)
+{
+	for (unsigned i = ANALYSIS_DIFF_SAME + 1; i < ANALYSIS_DIFF_CHANGES; i++)
+		if (!strcmp(argument, analysis_diff_change_name(i)))
+			*(unsigned *)changes |= 1u << i;
+	return 0;
 }
 
 static int take_ignore_file(void *ignore, const char *argument)
@@ -40,8 +53,15 @@ static const struct common_option own_options[] = {
 	 "A run of side B; all FILEs are runs of side A then. What varies within a side is no difference. May be given "
 	 "several times.",
 	 COMMON_STRINGS(struct diff_options, with, UINT64_MAX)},
+	{"with-calls", 0, "FUNCTION[: EXPRESSION]",
+	 "With --calls: the calls of side B, if these are others; both FILEs may be one trace then.",
+	 COMMON_STRING(struct diff_options, with_calls)},
 	{"first", 'f', NULL, "The first divergence of each thread instead of counts.",
 	 COMMON_FLAG(struct diff_options, first)},
+	{"waiting", 0, NULL,
+	 "With --first: also compares the code of functions of the C library that wait for other threads, such as "
+	 "pthread_mutex_lock, which differs by chance.",
+	 COMMON_FLAG(struct diff_options, waiting)},
 	{"slower", 's', "PERCENT",
 	 "Compares also how long functions took by themselves: those that took so many percent more or less (of traces "
 	 "without times, that executed so many instructions).",
@@ -53,6 +73,8 @@ static const struct common_option own_options[] = {
 	{"ignore-file", 0, "FILE", "The same from a file, a line each; # begins a comment.",
 	 COMMON_CALLBACK(struct diff_options, ignore, take_ignore_file)},
 	{"", 0, NULL, "What is shown:"},
+	{"change", 0, "WHICH", "Only differences of this kind of change. May be given several times.",
+	 COMMON_CALLBACK(struct diff_options, changes, take_change), .choices = change_words},
 	{"limit", 'n', "N", "So many of each kind, those that differ most first (default: 20; 0: all). JSON has all.",
 	 COMMON_NUMBER(struct diff_options, limit, 0, LIMIT_MAX), COMMON_GIVEN(struct diff_options, has_limit)},
 	{"context", 'C', "N", "So many branches before and behind a divergence (default: 5).",
@@ -64,10 +86,16 @@ static int diff_check(const struct dump_options *shared)
 {
 	const struct diff_options *options = (const struct diff_options *)shared;
 
+	if (options->with_calls && !shared->calls)
+		return common_fail(PTL_MISUSE, "--with-calls needs --calls");
 	if (options->has_context && !options->first)
 		return common_fail(PTL_MISUSE, "--context needs --first");
 	if (options->has_slower && options->first)
 		return common_fail(PTL_MISUSE, "--slower does not go with --first");
+	if (options->waiting && !options->first)
+		return common_fail(PTL_MISUSE, "--waiting needs --first");
+	if (options->changes && options->first)
+		return common_fail(PTL_MISUSE, "--change does not go with --first");
 	if (options->has_limit && options->first)
 		return common_fail(PTL_MISUSE, "--limit does not go with --first");
 	return 0;
@@ -86,9 +114,10 @@ static int compare_traces(struct dump_run *run, struct analysis_diff *diff)
 	const struct diff_options *options = (const struct diff_options *)run->options;
 
 	diff->slower = options->slower;
+	diff->waiting = options->waiting;
 	if (options->first)
 		return dump_diff_show_first(run, diff, options->has_context ? options->context : CONTEXT_DEFAULT);
-	return dump_diff_show_counts(run, diff, options->has_limit ? options->limit : LIMIT_DEFAULT);
+	return dump_diff_show_counts(run, diff, options->changes, options->has_limit ? options->limit : LIMIT_DEFAULT);
 }
 
 /* Opens the traces of both sides. */
@@ -113,10 +142,14 @@ static int open_sides(struct dump_run *run, struct dump_diff_traces *traces, str
 
 static int diff_run(struct dump_run *run)
 {
+	const struct diff_options *options = (const struct diff_options *)run->options;
 	struct dump_diff_traces traces = {0};
 	struct analysis_diff diff = {0};
 	int status = open_sides(run, &traces, &diff);
 
+	if (!status)
+		status = analysis_diff_select(&diff, options->shared.calls,
+					      options->with_calls ? options->with_calls : options->shared.calls);
 	if (!status)
 		status = compare_traces(run, &diff);
 	dump_diff_traces_close(&traces, &diff);
@@ -141,7 +174,7 @@ const struct dump_command dump_command_diff = {
 		    "ptl-dump diff --slower 10 before.ptl after.ptl   what took 10 % more or less time\n"
 		    "ptl-dump diff good1.ptl good2.ptl --with bad1.ptl --with bad2.ptl\n"
 		    "ptl-dump diff --ignore 'malloc*' --ignore 'image:ld-*' good.ptl bad.ptl",
-	.takes = DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES | DUMP_TAKES_SHARD,
+	.takes = DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES | DUMP_TAKES_SHARD | DUMP_TAKES_CALLS,
 	.options = own_options,
 	.unsharded = unsharded,
 	.options_size = sizeof(struct diff_options),

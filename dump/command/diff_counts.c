@@ -13,8 +13,14 @@ struct showing {
 	struct dump_run *run;
 	const struct analysis_diff *diff;
 	const struct analysis_diff_counts *counts;
+	unsigned changes; /* bits of changes to show; 0: all */
 	struct ptl_bytes text;
 };
+
+static bool is_shown(const struct showing *showing, const struct analysis_diff_item *item)
+{
+	return !showing->changes || showing->changes & 1u << item->change;
+}
 
 /* ---- text ---------------------------------------------------------------------------------------- */
 
@@ -70,6 +76,18 @@ static void place_cell(struct dump_table *table, const struct showing *showing, 
 	dump_cell_text(table, DUMP_STYLE_PLAIN);
 }
 
+/* How long before the end of the run a new or gone item was executed last. */
+static void end_cell(struct dump_table *table, const struct analysis_diff_item *item)
+{
+	if (item->time_left != UINT64_MAX) {
+		common_text_duration(&table->text, item->time_left);
+	} else if (item->instructions_left != UINT64_MAX) {
+		common_text_count(&table->text, item->instructions_left);
+		common_text_add(&table->text, " insns");
+	}
+	dump_cell_text(table, DUMP_STYLE_PLAIN);
+}
+
 /* Prints "3 of 120 functions differ: 1 new, 2 more". */
 static void text_sum(struct showing *showing, unsigned kind)
 {
@@ -108,7 +126,7 @@ static int text_kind(struct showing *showing, unsigned kind, uint64_t limit)
 							       "SELF INSNS A"};
 	const struct analysis_diff_counts *counts = showing->counts;
 	const struct dump_column columns[] = {
-		{units[kind], true}, {"B", true}, {"CHANGE", false}, {titles[kind], false}};
+		{units[kind], true}, {"B", true}, {"CHANGE", false}, {"BEFORE END", true}, {titles[kind], false}};
 	struct dump_table table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])};
 	uint64_t shown = 0, all = 0;
 	int status;
@@ -116,11 +134,12 @@ static int text_kind(struct showing *showing, unsigned kind, uint64_t limit)
 	for (size_t i = 0; i < counts->count; i++) {
 		const struct analysis_diff_item *item = &counts->items[i];
 
-		if (item->kind != kind || (++all > limit && limit))
+		if (item->kind != kind || !is_shown(showing, item) || (++all > limit && limit))
 			continue;
 		count_cell(&table, item, 0);
 		count_cell(&table, item, 1);
 		change_cell(&table, item);
+		end_cell(&table, item);
 		place_cell(&table, showing, item);
 		shown++;
 	}
@@ -170,6 +189,10 @@ static void json_item(struct showing *showing, const struct analysis_diff_item *
 		common_json_string(json, "unit", item->calls ? "calls" : "instructions");
 	json_side(json, "a", item, 0);
 	json_side(json, "b", item, 1);
+	if (item->time_left != UINT64_MAX)
+		common_json_u64(json, "time_left", item->time_left);
+	if (item->instructions_left != UINT64_MAX)
+		common_json_u64(json, "instructions_left", item->instructions_left);
 	analysis_diff_json_place(run, item->image, item->place, json, &showing->text);
 	if (item->kind == ANALYSIS_DIFF_EDGE)
 		common_json_string(json, "way", ways[item->way]);
@@ -214,16 +237,27 @@ static int show_json(struct showing *showing)
 	json_summary(showing);
 
 	for (size_t i = 0; !status && i < showing->counts->count; i++) {
+		if (!is_shown(showing, &showing->counts->items[i]))
+			continue;
 		json_item(showing, &showing->counts->items[i]);
 		status = dump_output_check(showing->run);
 	}
 	return status;
 }
 
-int dump_diff_show_counts(struct dump_run *run, struct analysis_diff *diff, uint64_t limit)
+/* Whether a difference of a wanted change was found. */
+static bool has_finding(const struct showing *showing)
+{
+	for (size_t i = 0; i < showing->counts->count; i++)
+		if (is_shown(showing, &showing->counts->items[i]))
+			return true;
+	return false;
+}
+
+int dump_diff_show_counts(struct dump_run *run, struct analysis_diff *diff, unsigned changes, uint64_t limit)
 {
 	struct analysis_diff_counts counts;
-	struct showing showing = {.run = run, .diff = diff, .counts = &counts};
+	struct showing showing = {.run = run, .diff = diff, .counts = &counts, .changes = changes};
 	int status = analysis_diff_count(diff, &counts);
 
 	common_progress_end();
@@ -231,7 +265,7 @@ int dump_diff_show_counts(struct dump_run *run, struct analysis_diff *diff, uint
 		status = run->options->json ? show_json(&showing) : show_text(&showing, limit);
 	if (!status && showing.text.failed)
 		status = common_fail_memory("a line", showing.text.size);
-	if (!status && counts.count)
+	if (!status && has_finding(&showing))
 		status = COMMON_EXIT_FINDING;
 	common_bytes_free(&showing.text);
 	analysis_diff_counts_free(&counts);

@@ -116,6 +116,19 @@ static void text_units(struct showing *showing, const struct analysis_diff_pair 
 		fprintf(showing->run->out, "  %-8s (nothing: it ended)\n", side ? "B" : "A");
 }
 
+/* Appends how many branches were not compared. */
+static void add_waiting(const struct analysis_diff_thread *a, const struct analysis_diff_thread *b,
+			struct ptl_bytes *text)
+{
+	if (!a->waiting && !b->waiting)
+		return;
+	common_text_add(text, " (and in functions that wait, which are not compared, ");
+	common_text_count(text, a->waiting);
+	common_text_add(text, " of A, ");
+	common_text_count(text, b->waiting);
+	common_text_add(text, " of B)");
+}
+
 static void show_text(struct showing *showing, const struct analysis_diff_pair *pair)
 {
 	struct ptl_bytes *text = &showing->text;
@@ -126,7 +139,9 @@ static void show_text(struct showing *showing, const struct analysis_diff_pair *
 	text->size = 0;
 	common_text_add(text, pair->differs ? "  part after " : "  are equal: ");
 	common_text_count(text, pair->common);
-	common_text_add(text, " branches\n");
+	common_text_add(text, " branches");
+	add_waiting(thread_of(showing, pair, 0), thread_of(showing, pair, 1), text);
+	common_text_add(text, "\n");
 	common_text_write(text, showing->run->out);
 	if (!pair->differs)
 		return;
@@ -179,6 +194,7 @@ static void json_thread(struct showing *showing, const char *key, const struct a
 	dump_json_id_or_null(json, "pid", thread->pid);
 	dump_json_id_or_null(json, "tid", thread->tid);
 	common_json_u64(json, "branches", thread->units);
+	common_json_u64(json, "waiting", thread->waiting);
 	common_json_object_end(json);
 }
 

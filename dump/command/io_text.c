@@ -44,7 +44,7 @@ static void add_bytes(struct ptl_bytes *text, const struct usage_io_sum *sum, co
 	}
 }
 
-/* Writes a line: who used most of a medium, where, and how much of it that was. */
+/* Writes a line: the process that used most of a medium, with object and share. */
 static int add_medium(const struct dump_io_run *io_run, struct ptl_bytes *text, enum usage_medium medium)
 {
 	struct usage_io_rows rows;

@@ -82,7 +82,7 @@ static int finals_leave(void *context, struct analysis_call_thread *thread, stru
 
 	if (!(frame->flags & ANALYSIS_CALL_UNFINISHED) || finals->copied)
 		return 0;
-	/* The frames end one after the other, the innermost first; the first stack is the current one. */
+	/* Frames end in order, innermost first. The current stack ends before all other stacks. */
 	finals->copied = true;
 	finals->current.instructions = thread->stack->instructions;
 	return frames_copy(&finals->current.end, thread->stack);

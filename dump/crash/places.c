@@ -238,7 +238,7 @@ static int step_add(struct step_search *search, uint32_t image, uint64_t address
 	return 0;
 }
 
-/* Adds the lines of a block, the last one first. */
+/* Adds source lines of a block in reverse order. */
 static int steps_of_block(struct step_search *search, const struct dump_crash_block *block)
 {
 	const size_t most = search->report->limits.steps;

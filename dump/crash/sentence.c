@@ -161,7 +161,7 @@ void dump_crash_thread_sentence(const struct dump_crash_thread *thread, struct p
 	callers_text(stack, outer, CALLERS, text);
 }
 
-/* Appends where the threads are, at first those that wait for a lock. */
+/* Appends the places of threads. Threads that wait for locks come first. */
 static void threads_text(const struct dump_crash *crash, struct ptl_bytes *text)
 {
 	size_t shown = 0;

@@ -51,7 +51,7 @@ struct dump_gdb_model {
 	struct dump_gdb_thread *threads;
 	size_t thread_count;
 	size_t current;             /* index of the thread that is shown first */
-	size_t threads_in_question; /* threads that may be the one in which a signal ended the process */
+	size_t threads_in_question; /* candidates: a signal may have ended the process in any of these threads */
 	uint64_t generation;        /* another number after each change of the blocks */
 	struct dump_gdb_library program;
 	const struct dump_gdb_library *libraries;

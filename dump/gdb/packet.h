@@ -17,7 +17,7 @@ enum dump_gdb_input {
 	DUMP_GDB_PACKET,    /* a packet is complete */
 	DUMP_GDB_INTERRUPT, /* the byte 0x03: gdb's user interrupts the program */
 	DUMP_GDB_RESEND,    /* gdb did not understand the last reply */
-	DUMP_GDB_DAMAGED,   /* a packet with a wrong checksum, or one that is too long */
+	DUMP_GDB_DAMAGED,   /* bad packet: wrong checksum, or too long */
 };
 
 /* Reads packets from a stream of bytes. Zero-initialised is the beginning of a stream. */

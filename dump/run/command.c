@@ -314,7 +314,8 @@ static void record_option(void *context, const struct common_option *option, con
 
 	if (is_listed(unrecorded, option->long_name))
 		return;
-	if (is_listed(recording->command->unsharded, option->long_name) || strcmp(option->long_name, "output") == 0)
+	if (is_listed(recording->command->unsharded, option->long_name) || strcmp(option->long_name, "output") == 0 ||
+	    strcmp(option->long_name, "calls") == 0)
 		recording->options->unsharded = option->long_name;
 	common_write_bytes(given, "--", 2);
 	common_write_bytes(given, option->long_name, strlen(option->long_name));

@@ -25,6 +25,7 @@ enum dump_color { DUMP_COLOR_AUTO, DUMP_COLOR_ALWAYS, DUMP_COLOR_NEVER };
  */
 struct dump_options {
 	struct analysis_filter filter;
+	const char *calls; /* --calls; NULL */
 	bool json;
 	bool quiet;
 	bool ignore_index;
@@ -71,6 +72,7 @@ enum dump_takes {
 	DUMP_TAKES_OUTPUT = 64,  /* -o --force: for exports, which write the format of another program */
 	DUMP_TAKES_FOLLOW = 128, /* --follow */
 	DUMP_TAKES_SHARD = 256,  /* --shard --partial */
+	DUMP_TAKES_CALLS = 1024, /* --calls */
 	DUMP_TAKES_ETL = 512,    /* no options: FILE may also be an .etl file of Windows */
 };
 
@@ -103,6 +105,7 @@ struct dump_run {
 	bool progress; /* stderr is a terminal and out is not, so common_progress() disturbs no output */
 	/* with --partial: views save their partial results here, and the command has no output */
 	struct dump_partial_saver *saver;
+	const struct flow_spans *spans;  /* with --calls: views are limited to these; NULL: all flow */
 	struct dump_partial_set *merged; /* views read saved partial results from here; NULL: views decode */
 };
 

@@ -53,6 +53,15 @@ static const struct common_option time_options[] = {
 	{NULL},
 };
 
+static const struct common_option call_options[] = {
+	{"calls", 0, "FUNCTION[: EXPRESSION]",
+	 "Only what the calls of FUNCTION did for which EXPRESSION is true: 'serve: duration > 5ms and kernel > 1ms'. "
+	 "Fields: function, caller, number, nested, time, duration, self, running, kernel, off_cpu, instructions, "
+	 "self_instructions, calls, marks, cpu, pid, tid.",
+	 COMMON_STRING(struct dump_options, calls)},
+	{NULL},
+};
+
 static const struct common_option decode_options[] = {
 	{"", 0, NULL, "Decoding:"},
 	{"jobs", 'j', "N", "Decodes on N threads (default: one for each CPU).",
@@ -170,13 +179,11 @@ static const struct {
 	unsigned takes;
 	const struct common_option *table;
 } filter_tables[] = {
-	{DUMP_TAKES_PROCESS, process_options},
-	{DUMP_TAKES_CPU, cpu_options},
-	{DUMP_TAKES_TIME, time_options},
-	{DUMP_TAKES_IMAGE, image_options},
+	{DUMP_TAKES_PROCESS, process_options}, {DUMP_TAKES_CPU, cpu_options},    {DUMP_TAKES_TIME, time_options},
+	{DUMP_TAKES_IMAGE, image_options},     {DUMP_TAKES_CALLS, call_options},
 };
 
-#define DUMP_TAKES_FILTER (DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE)
+#define DUMP_TAKES_FILTER (DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE | DUMP_TAKES_CALLS)
 
 void dump_options_tables(const struct dump_command *command, struct dump_tables *tables)
 {

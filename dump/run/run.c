@@ -295,6 +295,7 @@ struct flow_view_options dump_run_view_options(const struct dump_run *run)
 			 : run->merged ? dump_partial_set_shard(run->merged)
 				       : NULL,
 		.threads = options->jobs,
+		.spans = run->spans,
 		.progress = run->progress ? show_progress : NULL,
 	};
 }

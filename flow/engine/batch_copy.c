@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 
 static int reserve_copy(struct flow_batch_copy *copy, const struct flow_batch *batch)
 {
@@ -44,6 +45,7 @@ static void copy_add_block(struct flow_batch_copy *copy, const struct flow_batch
 	struct flow_mark mark = {
 		.block = made->block_count,
 		.time = cursor->time,
+		.cycles = known ? known->cycles : 0,
 		.speculative = cursor->speculative,
 		.before = known ? known->before : FLOW_UNBOUNDED,
 		.after = known ? known->after : FLOW_UNBOUNDED,
@@ -65,6 +67,19 @@ void flow_batch_copy_add(struct flow_batch_copy *copy, const struct flow_batch_c
 	}
 	copy->events[copy->made.event_count] = *cursor->event;
 	copy->events[copy->made.event_count++].before = copy->made.block_count;
+}
+
+int flow_batch_copy_add_event(struct flow_batch_copy *copy, const struct flow_event *event)
+{
+	const size_t count = copy->made.event_count;
+
+	if (COMMON_VECTOR_RESERVE(copy->events, copy->event_capacity, count + 1, "events"))
+		return PTL_NO_MEMORY;
+	copy->made.events = copy->events;
+	copy->events[count] = *event;
+	copy->events[count].before = copy->made.block_count;
+	copy->made.event_count++;
+	return 0;
 }
 
 const struct flow_batch *flow_batch_copy_end(struct flow_batch_copy *copy)

@@ -21,6 +21,8 @@ struct flow_batch_copy {
 int flow_batch_copy_begin(struct flow_batch_copy *copy, const struct flow_batch *batch);
 /* Adds the cursor's current block or event, with its time. */
 void flow_batch_copy_add(struct flow_batch_copy *copy, const struct flow_batch_cursor *cursor);
+/* Adds an event before the next added block. Returns PTL_NO_MEMORY. */
+int flow_batch_copy_add_event(struct flow_batch_copy *copy, const struct flow_event *event);
 /* Returns the batch of added blocks and events. */
 const struct flow_batch *flow_batch_copy_end(struct flow_batch_copy *copy);
 void flow_batch_copy_free(struct flow_batch_copy *copy);

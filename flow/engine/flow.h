@@ -139,6 +139,7 @@ struct flow_event {
 	uint8_t item;
 	size_t before;   /* index in the batch of the next block (block_count: the next block is in a later batch) */
 	uint64_t time;   /* trace clock; 0 unknown */
+	uint64_t cycles; /* as in flow_mark */
 	uint64_t offset; /* stream offset of the packet that reports the event, or an offset nearby */
 	uint64_t from;
 	uint64_t to;
@@ -153,6 +154,7 @@ bool flow_event_splits(uint8_t kind);
 struct flow_mark {
 	size_t block;         /* index in the batch's blocks */
 	uint64_t time;        /* trace clock; 0 unknown */
+	uint64_t cycles;      /* core cycles of the segment before, by CYC packets; only of the native engine */
 	uint32_t speculative; /* non-zero within a TSX transaction */
 	/*
 	 * The blocks were executed between time - before and time + after, in nanoseconds; FLOW_UNBOUNDED: unknown. The

@@ -43,7 +43,7 @@ void native_output_start(struct native_output *output, const struct flow_sink *s
 	output->branches = 0;
 	output->event_count = 0;
 	output->mark_count = 0;
-	output->time = 0;
+	output->time = output->cycles = 0;
 	output->since[0] = output->since[1] = 0;
 	output->speculative = false;
 	output->status = 0;
@@ -107,6 +107,7 @@ void native_output_turn(struct native_output *output)
 		output->marks[output->mark_count++] = (struct flow_mark){
 			.block = output->block_count,
 			.time = output->time,
+			.cycles = output->cycles,
 			.speculative = output->speculative,
 			.before = span(output->since[0], output->time),
 			.after = output->time ? output->period : FLOW_UNBOUNDED,

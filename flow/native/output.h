@@ -24,7 +24,8 @@ struct native_output {
 	uint64_t counted_blocks; /* counted blocks, which are in no run */
 	size_t event_count;
 	size_t mark_count;
-	uint64_t time; /* time of the next block */
+	uint64_t time;   /* time of the next block */
+	uint64_t cycles; /* core cycles before the next block: see flow_mark */
 	/*
 	 * Times of the two marks before the next block's mark; 0 unknown. A block begins, at the latest, behind a
 	 * branch reported by the packet before the block's own packet. That packet was sent after the execution of its
@@ -92,7 +93,7 @@ static inline struct flow_event *native_output_place(struct native_output *outpu
 	if (__builtin_expect(output->event_count == NATIVE_BATCH_EVENTS, 0))
 		native_output_flush(output);
 	place = &output->events[output->event_count++];
-	*place = (struct flow_event){.before = output->block_count, .time = output->time};
+	*place = (struct flow_event){.before = output->block_count, .time = output->time, .cycles = output->cycles};
 	return place;
 }
 
@@ -104,6 +105,7 @@ static inline void native_output_event(struct native_output *output, const struc
 	*place = *event;
 	place->before = before;
 	place->time = output->time;
+	place->cycles = output->cycles;
 }
 
 /* Adds FLOW_COUNTED: flow was counted from region `first` on. The region has blocks. */

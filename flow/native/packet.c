@@ -20,6 +20,7 @@ static void pass_time(struct native_decoder *decoder)
 	uint64_t time = flow_clock_time(&decoder->clock);
 
 	/* Without timing packets, the time of the PSB is the best known time. */
+	decoder->out.cycles = decoder->clock.counted;
 	if (!time)
 		return;
 	native_output_time(&decoder->out, time);

@@ -64,6 +64,7 @@ void flow_clock_packet(struct flow_clock *clock, const struct ptl_pt_packet *pac
 		break;
 	case PTL_PT_CYC:
 		clock->cycles += packet->cyc.cycles;
+		clock->counted += packet->cyc.cycles;
 		break;
 	case PTL_PT_CBR:
 		/* The cycles so far passed at the old ratio. */

@@ -21,6 +21,7 @@ struct flow_clock {
 	uint64_t base;     /* TSC at the last TMA, from which `crystals` counts */
 	uint64_t crystals; /* crystal clocks since base */
 	uint64_t cycles;   /* core cycles since tsc */
+	uint64_t counted;  /* core cycles of all CYC packets so far */
 	uint32_t ctc;      /* last crystal clock, with the bits that MTC packets have */
 	uint8_t ratio;     /* core-to-bus ratio of the last CBR; 0 unknown */
 	bool has_tsc;

@@ -54,7 +54,7 @@ struct run {
 	size_t job_count;
 	unsigned threads; /* number of threads with jobs */
 	struct flow_source *workers;
-	struct flow_window *windows; /* by worker */
+	struct flow_window *windows; /* by worker; NULL: no batch is cut */
 	atomic_bool counts_failed;   /* the last counts were not given to the view, for lack of memory */
 	struct flow_merger merger;
 	struct flow_together together;
@@ -68,6 +68,8 @@ struct consumer {
 	const struct flow_view *view;
 	const struct flow_segment *segment;
 	struct flow_window *window;
+	const struct flow_spans *spans; /* NULL: all flow */
+	struct flow_span_place place;
 	void *partial;
 };
 
@@ -79,6 +81,8 @@ static int take_batch(void *context, const struct flow_batch *batch)
 	if (consumer->window) {
 		int status = flow_window_cut(consumer->window, batch, &cut);
 
+		if (!status && consumer->spans)
+			status = flow_span_cut(&consumer->place, &consumer->window->of_spans, &cut, &cut);
 		if (status < 0)
 			return status;
 		batch = &cut;
@@ -119,7 +123,10 @@ static int open_consumer(struct run *run, unsigned worker, const struct flow_seg
 		.view = run->view,
 		.segment = segment,
 		.window = run->windows ? &run->windows[worker] : NULL,
+		.spans = run->options->spans,
 	};
+	if (consumer->spans)
+		consumer->place = flow_span_start(consumer->spans, segment->index);
 	status = begin_segment(run, worker, segment, &consumer->partial);
 	/* A window cuts batches, so steps are not used. */
 	*sink = (struct flow_sink){
@@ -420,7 +427,7 @@ static int make_workers(struct run *run, unsigned threads)
 	run->workers = calloc(threads, sizeof(*run->workers));
 	if (!run->workers)
 		return common_fail_memory("workers", threads * sizeof(*run->workers));
-	if (!selection->first_time && !selection->last_time)
+	if (!selection->first_time && !selection->last_time && !run->options->spans)
 		return 0;
 	run->windows = calloc(threads, sizeof(*run->windows));
 	if (!run->windows)

@@ -11,6 +11,7 @@
 struct flow_code;       /* flow/code/code.h */
 struct flow_shard;      /* flow/view/shard.h */
 struct flow_view_codec; /* flow/view/shard.h */
+struct flow_spans;      /* flow/view/span.h */
 
 /*
  * A view makes a partial result of each segment, on any worker thread. Neighbouring results are merged in order.
@@ -72,6 +73,8 @@ struct flow_view_options {
 	/* Called now and then on the calling thread. done: PT bytes decoded; total: all PT bytes. May be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t total);
 	void *progress_context;
+	/* Gives the view only these spans of the flow; NULL: all. Then views get no steps and no counts. */
+	const struct flow_spans *spans;
 	/*
 	 * Saves the partial results of some segments, or runs over saved results; NULL: neither. Results of this
 	 * shard's segments are also merged here. Nothing is emitted while results are saved.

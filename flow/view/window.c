@@ -41,5 +41,6 @@ int flow_window_cut(struct flow_window *window, const struct flow_batch *batch, 
 void flow_window_free(struct flow_window *window)
 {
 	flow_batch_copy_free(&window->copy);
+	flow_batch_copy_free(&window->of_spans);
 	*window = (struct flow_window){0};
 }

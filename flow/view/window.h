@@ -3,7 +3,7 @@
 #ifndef FLOW_VIEW_WINDOW_H
 #define FLOW_VIEW_WINDOW_H
 
-#include "flow/engine/batch_copy.h"
+#include "flow/view/span.h"
 
 /*
  * The window. Zero-initialised except the times. The arrays of a cut batch belong to the copy or to the original batch,
@@ -13,6 +13,7 @@ struct flow_window {
 	uint64_t first_time; /* trace clock, both inclusive */
 	uint64_t last_time;
 	struct flow_batch_copy copy;
+	struct flow_batch_copy of_spans; /* of the same batch, cut to spans: see flow/view/span.h */
 };
 
 /*

@@ -36,11 +36,11 @@ _ptl_dump()
 	-b)
 		option=--by
 		;;&
-	-l | --level | --engine | --against | --color | --format | --ddl | -b | --by | --of | --per | --sort | --widths)
+	-l | --level | --engine | --against | --color | --format | --ddl | -b | --by | --of | --per | --sort | --widths | --change)
 		mapfile -t COMPREPLY < <(compgen -W "$(ptl-dump "$command" --completion-words="${option#--}")" -- "$current")
 		return
 		;;
-	--slowest | --slower | -d | --depth | --function | --from | --until | -n | --tail | --min-time | --min-instructions | --max-functions | \
+	--slowest | --slower | --slower-than | --slow | --calls | --with-calls | -d | --depth | --function | --from | --until | -n | --tail | --min-time | --min-instructions | --max-functions | \
 		--max-paths | --max-events | --max-sources | --max-slices | --max-size)
 		return
 		;;

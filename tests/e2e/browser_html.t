@@ -175,11 +175,32 @@ def million(browser):
 def two(browser):
     record("b.ptl", path("many"), "40")
     output(DUMP, "html", "-o", "two.html", "a.ptl", "b.ptl")
+    for name in "a", "b":
+        output(DUMP, "html", "-o", f"{name}-alone.html", f"{name}.ptl")
     page(browser, "two.html", "view=diff")
     rows = browser.value("[...document.querySelectorAll('#view-diff tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
     one = next(row for row in rows if row[0] == "add")
     check("what differs is shown", one[5:8] == ["−20", "60", "40"], rows[:4])
-    browser.key("4")
+    calls = "[...document.querySelectorAll('#view-functions tbody tr')].find((row) => row.cells[0].textContent === 'add').cells[2].textContent"
+    said = "document.getElementById('side').textContent"
+    for side, name, number in ("A", "a.ptl", "60"), ("B", "b.ptl", "40"):
+        page(browser, "two.html", f"view=functions&side={side}")
+        check(f"side {side}: functions are of its trace, and the page says so",
+              (browser.value(calls), browser.value(said)) == (number, f"{side}: {name}"), browser.value(calls), browser.value(said))
+        for i in range(len(VIEWS)):
+            browser.key(str(i + 1))
+            check(f"side {side}: the view {VIEWS[i]} says which trace it shows", name in browser.value(said), browser.value(said))
+        tracks = browser.value("tracks().map((track) => track.title)")
+        page(browser, f"{name[0]}-alone.html")
+        check(f"side {side}: its timeline is that of its page", tracks == browser.value("tracks().map((track) => track.title)"), tracks)
+    page(browser, "two.html", "view=functions")
+    browser.value("document.querySelectorAll('#sides button')[1].click()")
+    browser.until("document.documentElement.dataset.ready && document.getElementById('side').textContent === 'B: b.ptl'")
+    check("a button shows the other trace", browser.value(calls) == "40" and shown(browser) == "functions")
+    page(browser, "two.html", "view=flame")
+    wide = drawn(browser, "flame-canvas")
+    browser.value("{ const one = document.getElementById('flame-side'); one.value = '0'; one.dispatchEvent(new Event('change')); }")
+    check("widths of the flame graph are of B, and can be of A", drawn(browser, "flame-canvas") != wide)
     check("nothing is complained of in two traces", not browser.complaints, browser.complaints)
 
 

@@ -187,6 +187,65 @@ def processes():
           all(not one["equal"] for one in items), items)
 
 
+def ends():
+    """New and gone code comes first, the last executed first; a judge counts the instructions after each last execution."""
+    ignore = ("--ignore", "image:libc.so*", "--ignore", "image:ld-*")
+    items = diff(*ignore, "reala.ptl", "bad.ptl", status=1)
+    for kind in "function", "block", "edge":
+        mine = [one for one in items if one["type"] == kind]
+        first = [one for one in mine if one["change"] in ("new", "gone")]
+        check(f"{kind}: new and gone come first, and alone have a distance", mine[:len(first)] == first and
+              all("instructions_left" in one for one in first) and not any("instructions_left" in one for one in mine[len(first):]), mine)
+        lefts = [(one["time_left"], one["instructions_left"]) for one in first]
+        check(f"{kind}: the last executed comes first", lefts == sorted(lefts), lefts)
+    flow = [json.loads(line) for line in run(DUMP, "flow", "--json", "bad.ptl").stdout.splitlines()]
+    blocks = [one for one in flow if one["type"] == "block"]
+    total, executed, last = sum(one["instructions"] for one in blocks), 0, {}
+    for one in blocks:
+        last[one.get("image"), int(one.get("image_address", "0x0"), 16)] = total - executed
+        executed += one["instructions"]
+    items = [one for one in diff(*ignore, "reala.ptl", "bad.ptl", status=1) if one["change"] == "new"] + \
+        [one for one in diff(*ignore, "bad.ptl", "reala.ptl", status=1) if one["change"] == "gone"]
+    items = [one for one in items if one["type"] == "block"]
+    # The place of a block is its last instruction; it begins at most some bytes before.
+    check("the distance is that of the last execution of the block", items and all(
+        one["instructions_left"] in {last.get((one["image"], int(one["address"], 16) - back)) for back in range(80)}
+        for one in items), items)
+    text = run(DUMP, "diff", *ignore, "reala.ptl", "bad.ptl").stdout
+    check("text has a column for the distance", "BEFORE END" in text, text[:300])
+    every = diff("reala.ptl", "bad.ptl", status=1)
+    for change in "new", "gone", "more", "fewer":
+        got = run(DUMP, "diff", "--json", "--change", change, "reala.ptl", "bad.ptl")
+        mine = [json.loads(line) for line in got.stdout.splitlines()][1:]
+        wanted = [one for one in every if one["change"] == change]
+        check(f"--change {change} shows these alone", mine == wanted and got.returncode == (1 if wanted else 0), got)
+    got = run(DUMP, "diff", "--json", "--change", "new", "--change", "gone", "reala.ptl", "bad.ptl").stdout.splitlines()
+    check("several --change", [json.loads(line) for line in got[1:]] == [one for one in every if one["change"] in ("new", "gone")])
+    check("--change of runs that are the same", run(DUMP, "diff", "--change", "new", "reala.ptl", "realb.ptl").returncode == 0)
+    got = run(DUMP, "diff", "--change", "other", "reala.ptl", "bad.ptl")
+    check("--change takes changes", got.returncode == 2 and "new, gone" in got.stderr, got)
+
+
+def any_order():
+    """Threads of one name that do other works in the other run: the pairs are those that did the same."""
+    traces = [record(f"order{i}.ptl", os.path.join(PROGRAMS, "any_order"), str(i)) for i in (1, 2, 3)]
+    ignore = ("--ignore", "image:libc.so*", "--ignore", "image:ld-*")
+    for a, b in (traces[:2], traces[1:], traces[::2]):
+        pairs = diff("--first", *ignore, a, b, status=0)
+        check("each thread is compared with the thread that did the same", len(pairs) == 5 and all(one["equal"] for one in pairs) and
+              len({one["a"]["tid"] for one in pairs}) == len({one["b"]["tid"] for one in pairs}) == 5, *pairs)
+        check("the order of the threads is another", [one["b"]["tid"] for one in pairs] != sorted(one["b"]["tid"] for one in pairs), pairs)
+    whole = diff("--first", traces[0], traces[1], status=0)
+    check("code that waits is not compared, and counted", all(one["a"]["waiting"] > 0 and one["b"]["waiting"] > 0 for one in whole), whole)
+    text = run(DUMP, "diff", "--first", *traces[:2]).stdout
+    check("text says so", "in functions that wait, which are not compared" in text, text)
+    pairs = json.loads(run(DUMP, "diff", "--first", "--json", "--waiting", traces[0], traces[0]).stdout.splitlines()[0])
+    check("--waiting compares it", pairs["equal"] and pairs["a"]["waiting"] == 0 and
+          pairs["common"] == whole[0]["common"] + whole[0]["a"]["waiting"], pairs, whole[0])
+    outputs = {run(DUMP, "diff", "--first", "-j", threads, *traces[:2]).stdout for threads in "125"}
+    check("any number of threads gives the same pairs", len(outputs) == 1, *outputs)
+
+
 def mistakes():
     for status, arguments in ((2, ("reala.ptl",)), (2, ("reala.ptl", "realb.ptl", "bad.ptl")),
                               (2, ("--first", "reala.ptl", "realb.ptl", "--with", "bad.ptl")),
@@ -226,6 +285,8 @@ times()
 ignored()
 rebuilt()
 processes()
+ends()
+any_order()
 mistakes()
 hardware()
 plan()

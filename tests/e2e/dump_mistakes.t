@@ -42,7 +42,7 @@ check("calls --until: the first calls", 0 < len(before) < len(whole) and {*befor
 TYPOS = {"--pid": ("777777", "there is no process 777777 in a.ptl"), "--tid": ("777777", "there is no thread 777777 in a.ptl"),
          "--cpu": ("9999", "there is no CPU 9999 in a.ptl"), "--process": ("nosuch", "no process in a.ptl ran 'nosuch'"),
          "--image": ("nosuch", "no image in a.ptl is called 'nosuch'")}
-OPERANDS = {"annotate": ["main"], "graph": ["main"], "latency": ["main"], "table": ["calls"], "diff": ["a.ptl"]}
+OPERANDS = {"annotate": ["main"], "graph": ["main"], "latency": ["main"], "why": ["main"], "table": ["calls"], "diff": ["a.ptl"]}
 tried = set()
 for line in output(DUMP, "--help").split("Commands:\n")[1].split("\n\n")[0].splitlines():
     command = line.split()[0] if line.startswith("  ") and line[2:3].isalpha() else ""
@@ -73,7 +73,7 @@ for words in ["--memory", "3G"], ["--scratch", "."], ["--account=me"], ["--jobs-
     refused(f"{' '.join(words)} without jobs of Slurm", ["stats", *words, "a.ptl"], "jobs of --slurm")
 refused("--shards without jobs", ["stats", "--shards", "3", "a.ptl"], "--shards is of --slurm and --jobs-script", "--shard I/N")
 
-for command, operand in ("graph", "main"), ("latency", "main"), ("annotate", "main"), ("table", "calls"):
+for command, operand in ("graph", "main"), ("latency", "main"), ("why", "main"), ("annotate", "main"), ("table", "calls"):
     refused(f"{command}: the FILE comes last", [command, "a.ptl", operand], f"there is no file '{operand}'",
             f"ptl-dump {command} {operand} a.ptl")
 refused("an operand that is a file, of a FILE that is there", ["graph", "a.ptl", "a.ptl"], "no function that ran")

@@ -212,7 +212,11 @@ def two():
     judge = {row["function"]: row for row in report("b.ptl")}
     check("the second trace is there, too", rows["work"][3:6] == [judge["work"][name] for name in
                                                                   ("calls", "total_instructions", "self_instructions")])
-    check("and only once each", page.data["summary-2"]["file"] == "b.ptl" and "timeline-2" not in page.data)
+    alone = Page(output(DUMP, "html", "b.ptl"))
+    check("each part of the page has both traces", page.data["summary-2"]["file"] == "b.ptl" and
+          {f"{name}-2" for name in alone.data if name != "left-out"} <= set(page.data), sorted(page.data))
+    for name in "processes", "losses", "functions", "paths", "timeline", "events", "sources":
+        check(f"{name} of the second trace are those of a page of its own", page.data[f"{name}-2"] == alone.data[name])
     check("three are refused", run(DUMP, "html", "a.ptl", "b.ptl", "a.ptl").returncode == 2)
 
 

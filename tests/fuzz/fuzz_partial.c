@@ -14,6 +14,7 @@
 
 #include "analysis/call/call_report.h"
 #include "analysis/call/call_view.h"
+#include "analysis/difference/diff_last.h"
 #include "analysis/profile/profile.h"
 #include "analysis/profile/stats.h"
 #include "analysis/profile/unmapped.h"
@@ -207,8 +208,24 @@ static void load_calls(const struct world *world, const struct flow_view_options
 	flow_symbols_close(calls.symbols);
 }
 
+static void load_lasts(const struct world *world, const struct flow_view_options *options)
+{
+	struct analysis_diff_image images[] = {{.key = ANALYSIS_DIFF_NO_IMAGE + 1}};
+	struct analysis_diff_run run = {
+		.session = {.trace = world->trace, .path = "fuzz"}, .timeline = world->timeline, .images = images};
+	const struct analysis_diff_item item = {.kind = ANALYSIS_DIFF_BLOCK, .place = BASE};
+	struct analysis_diff_lasts lasts = {0};
+
+	need(flow_timeline_image_count(world->timeline) == 1 &&
+	     flow_symbols_open(world->trace, world->timeline, true, &run.symbols) == 0);
+	if (analysis_diff_lasts_run(&run, options, &lasts) == 0)
+		analysis_diff_lasts_find(&lasts, &run, &item);
+	analysis_diff_lasts_free(&lasts);
+	flow_symbols_close(run.symbols);
+}
+
 static void (*const views[])(const struct world *world, const struct flow_view_options *options) = {
-	load_stats, load_unmapped, load_profile, load_calls};
+	load_stats, load_unmapped, load_profile, load_calls, load_lasts};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -61,7 +61,7 @@ const struct dump_command dump_command_callgrind = {
 	.details = "Writes instructions and time of functions and of their calls of each other as callgrind does, for "
 		   "callgrind_annotate and kcachegrind.",
 	.examples = examples,
-	.takes = DUMP_EXPORT_TAKES,
+	.takes = DUMP_EXPORT_TAKES | DUMP_TAKES_CALLS,
 	.options = own_options,
 	.options_size = sizeof(struct callgrind_options),
 	.check = callgrind_check,

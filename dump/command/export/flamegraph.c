@@ -186,7 +186,7 @@ const struct dump_command dump_command_flamegraph = {
 	.details = "Writes a flame graph: an SVG picture in which each path of calls is as wide as what was executed "
 		   "there, and which a browser zooms, searches and reverses. A second FILE is compared with the first.",
 	.examples = examples,
-	.takes = DUMP_EXPORT_TAKES,
+	.takes = DUMP_EXPORT_TAKES | DUMP_TAKES_CALLS,
 	.options = own_options,
 	.options_size = sizeof(struct flamegraph_options),
 	.check = flamegraph_check,

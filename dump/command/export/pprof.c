@@ -70,7 +70,7 @@ const struct dump_command dump_command_pprof = {
 	.details = "Writes calls, instructions and time of each path of calls as a gzip'd profile for pprof, with "
 		   "process and thread as tags.",
 	.examples = examples,
-	.takes = DUMP_EXPORT_TAKES,
+	.takes = DUMP_EXPORT_TAKES | DUMP_TAKES_CALLS,
 	.options = own_options,
 	.options_size = sizeof(struct pprof_options),
 	.check = pprof_check,

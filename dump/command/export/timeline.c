@@ -74,7 +74,7 @@ const struct dump_command dump_command_timeline = {
 	.details = "Writes calls, events, gaps and counters of each thread over time, as a trace that Perfetto's "
 		   "viewer opens, or as Chrome's JSON.",
 	.examples = examples,
-	.takes = DUMP_EXPORT_TAKES,
+	.takes = DUMP_EXPORT_TAKES | DUMP_TAKES_CALLS,
 	.options = own_options,
 	.options_size = sizeof(struct timeline_options),
 	.run = timeline_run,

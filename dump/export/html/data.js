@@ -15,6 +15,12 @@ function data(name) {
 	return dataRead.get(name);
 }
 
+/* Of two traces, A and B, most views show one. A link names the trace: "#view=events&side=B". */
+const sides = document.getElementById("data-summary-2") ? ["A", "B"] : [""];
+const linkedSide = () => Math.max(0, sides.indexOf(new URLSearchParams(location.hash.slice(1)).get("side")));
+const side = linkedSide();
+const sideData = (name) => data(side ? name + "-2" : name);
+
 const byId = (id) => document.getElementById(id);
 
 /* make("td", {className: "number"}, "12", element ...) */
@@ -87,7 +93,7 @@ const styleOf = (name) => getComputedStyle(document.documentElement).getProperty
 let functionRows = null;
 function functions() {
 	if (!functionRows) {
-		const { columns, rows } = data("functions");
+		const { columns, rows } = sideData("functions");
 		functionRows = rows.map((row, number) => {
 			const one = { number };
 			columns.forEach((column, i) => { one[column] = row[i]; });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The flame graph: a tree of paths, each as wide as what it took; two trees of two traces have colours that say what changed.
+// The flame graph: a tree of paths, each as wide as what it took; two trees of two traces have colours that say what changed, and
+// widths of one of them.
 
 const flame = { ready: false, by: "instructions", root: null, zoom: null, boxes: [], queued: false, chosen: null };
 const FLAME_ROW = 18;
@@ -35,7 +36,9 @@ function flameOpen() {
 	flameAdd(flame.root, data("paths"), 0);
 	if (data("paths-2"))
 		flameAdd(flame.root, data("paths-2"), 1);
-	flame.side = data("paths-2") ? 1 : 0;
+	flame.two = data("paths-2") !== null;
+	flame.side = flame.two ? 1 : 0;
+	byId("flame-widths").hidden = !flame.two;
 	flame.zoom = flame.root;
 	byId("flame-by").querySelector("[value=time]").disabled = !flame.root.time[flame.side];
 }
@@ -44,7 +47,7 @@ const flameValue = (node) => node[flame.by][flame.side];
 
 /* Of two traces: from blue, less than before, to red, more. */
 function flameColor(node, dark) {
-	if (!flame.side)
+	if (!flame.two)
 		return node.depth ? colorOf(node.name, dark) : dark ? "#333a44" : "#dfe3e8";
 	const whole = flame.root[flame.by], before = whole[0] ? node[flame.by][0] / whole[0] : 0;
 	const after = whole[1] ? node[flame.by][1] / whole[1] : 0, larger = Math.max(before, after);
@@ -118,11 +121,11 @@ function flameZoom(node) {
 function describePath(node) {
 	const words = [node.name], whole = flame.root;
 	for (const [measure, text] of [["instructions", count], ["time", duration]]) {
-		if (!whole[measure][flame.side])
+		if (!whole[measure][0] && !whole[measure][1])
 			continue;
 		const [before, after] = node[measure];
-		words.push(flame.side
-			? `${measure}: ${text(before)} (${share(before, whole[measure][0])}) before, ${text(after)} (${share(after, whole[measure][1])}) after`
+		words.push(flame.two
+			? `${measure}: A ${text(before)} (${share(before, whole[measure][0])}), B ${text(after)} (${share(after, whole[measure][1])})`
 			: `${measure}: ${text(before)} (${share(before, whole[measure][0])})`);
 	}
 	if (node.calls[flame.side])
@@ -147,6 +150,11 @@ function flameListen() {
 	byId("flame-by").addEventListener("change", (event) => {
 		flame.by = event.target.value;
 		flameQueue();
+	});
+	byId("flame-side").addEventListener("change", (event) => {
+		flame.side = Number(event.target.value);
+		byId("flame-by").querySelector("[value=time]").disabled = !flame.root.time[flame.side];
+		flameZoom(flame.root);
 	});
 	byId("flame-reset").addEventListener("click", () => flameZoom(flame.root));
 }

@@ -71,11 +71,11 @@ static int write_left_out(struct dump_html *html, struct dump_run *run, struct d
 
 /* "left-out" comes last: the text is complete only after writing all elements. */
 static const struct element elements[] = {
-	{"summary", write_summary, true, 4},         {"processes", write_processes, false, 7},
-	{"crash", dump_html_crash, false, 1},        {"losses", write_losses, false, 4},
-	{"functions", write_functions, true, 15},    {"paths", dump_html_paths, true, 15},
-	{"timeline", dump_html_timeline, false, 34}, {"events", write_events, false, 10},
-	{"sources", write_sources, false, 10},       {"left-out", write_left_out, false, 0},
+	{"summary", write_summary, true, 4},        {"processes", write_processes, true, 8},
+	{"crash", dump_html_crash, true, 1},        {"losses", write_losses, true, 4},
+	{"functions", write_functions, true, 15},   {"paths", dump_html_paths, true, 15},
+	{"timeline", dump_html_timeline, true, 34}, {"events", write_events, true, 10},
+	{"sources", write_sources, true, 10},       {"left-out", write_left_out, false, 0},
 };
 
 /* Writes an element to a copy of the trace's run, with another output. */

@@ -23,8 +23,40 @@ function showView(name) {
 		byId("tab-" + view).tabIndex = view === page.view ? 0 : -1;
 	}
 	document.documentElement.dataset.view = page.view;
+	describeSide();
 	found[2]();
 	pageRemember();
+}
+
+/* ---- two traces ------------------------------------------------------------------------------------- */
+
+const fileOf = (which) => data(which ? "summary-2" : "summary").file;
+
+/* Says of which trace the view is. */
+function describeSide() {
+	const both = page.view === "diff" || page.view === "flame";
+	byId("side").hidden = sides.length < 2;
+	if (sides.length < 2)
+		return;
+	byId("side").textContent = both ? `A: ${fileOf(0)}  ·  B: ${fileOf(1)}` : `${sides[side]}: ${fileOf(side)}`;
+	byId("sides").classList.toggle("idle", both);
+}
+
+function showSide(which) {
+	const link = new URLSearchParams({ view: page.view, side: sides[which] });
+	if (search.text)
+		link.set("search", byId("search").value);
+	location.hash = "#" + link;
+}
+
+function sideButtons() {
+	byId("sides").hidden = sides.length < 2;
+	for (let which = 0; sides.length > 1 && which < sides.length; which++) {
+		const button = make("button", { type: "button", "aria-pressed": String(which === side), title: fileOf(which) },
+			`${sides[which]} ${baseName(fileOf(which))}`);
+		button.addEventListener("click", () => showSide(which));
+		byId("sides").append(button);
+	}
 }
 
 /* ---- links ------------------------------------------------------------------------------------------ */
@@ -32,14 +64,16 @@ function showView(name) {
 /* "#view=timeline&from=1200&to=3400": nanoseconds since the start of the trace. */
 function pageLink() {
 	const link = new URLSearchParams({ view: page.view });
+	if (sides.length > 1)
+		link.set("side", sides[side]);
 	if (page.view === "timeline" && timeline.ready) {
 		link.set("from", Math.round(timeline.from));
 		link.set("to", Math.round(timeline.to));
 	}
 	if (page.view === "functions" && chosenFunction.row)
 		link.set("function", chosenFunction.row.name);
-	if (page.view === "source" && data("sources")[source.chosen])
-		link.set("function", data("sources")[source.chosen].name);
+	if (page.view === "source" && sideData("sources")[source.chosen])
+		link.set("function", sideData("sources")[source.chosen].name);
 	if (search.text)
 		link.set("search", byId("search").value);
 	return "#" + link;
@@ -51,13 +85,18 @@ function pageRemember() {
 	page.remembering = setTimeout(() => history.replaceState(null, "", pageLink()), 150);
 }
 
+/* All data of the views are of one trace, so another trace is another page. */
 function followLink() {
+	if (linkedSide() !== side) {
+		location.reload();
+		return;
+	}
 	const link = new URLSearchParams(location.hash.slice(1)), name = link.get("function");
 	const from = Number(link.get("from")), to = Number(link.get("to"));
 	if (link.get("search") !== null)
 		searchFor(link.get("search"));
 	if (name !== null && link.get("view") === "source")
-		source.chosen = Math.max(0, data("sources").findIndex((one) => one.name === name));
+		source.chosen = Math.max(0, sideData("sources").findIndex((one) => one.name === name));
 	showView(link.get("view") || "summary");
 	if (page.view === "timeline" && link.has("to") && to > from)
 		timelineSet(from, to);
@@ -169,6 +208,7 @@ function begin() {
 	const about = data("summary"), left = data("left-out");
 	document.documentElement.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 	byId("title").textContent = baseName(about.file) + (data("summary-2") ? " → " + baseName(data("summary-2").file) : "");
+	sideButtons();
 	byId("left-out").hidden = !left;
 	byId("left-out").textContent = left ? "Not in this page: " + left : "";
 	for (const [view, title] of views) {

@@ -32,7 +32,7 @@ function sourceInstructions(one) {
 }
 
 function sourceShow() {
-	const list = data("sources"), place = byId("view-source");
+	const list = sideData("sources"), place = byId("view-source");
 	if (!list.length) {
 		place.replaceChildren(make("p", { className: "dim" }, "No function that ran has a name and a file."));
 		return;
@@ -66,4 +66,4 @@ function sourceShow() {
 }
 
 /* The function's place in the list; -1. */
-const sourceOf = (row) => data("sources").findIndex((one) => one.name === row.name && one.image === row.image);
+const sourceOf = (row) => sideData("sources").findIndex((one) => one.name === row.name && one.image === row.image);

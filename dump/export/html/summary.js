@@ -2,7 +2,7 @@
 // Summary, processes, functions, events, gaps and losses, and what differs: the views that are tables.
 
 function showSummary() {
-	const about = data("summary"), place = byId("view-summary");
+	const about = sideData("summary"), place = byId("view-summary");
 	const card = (value, title, bad) => make("div", { className: "card" + (bad ? " bad" : "") }, make("b", null, value),
 		make("span", null, title));
 	const facts = [["file", about.file], ["size", bytes(about.size)], ["recorded by", about.source], ["started", about.started],
@@ -25,7 +25,7 @@ function showSummary() {
 }
 
 function topFunctions() {
-	const whole = data("summary").instructions;
+	const whole = sideData("summary").instructions;
 	const rows = functions().slice(0, 10).map((row) => {
 		const line = make("tr", { className: "link", tabIndex: 0 }, make("td", { className: "words code" }, row.name),
 			make("td", { className: "dim" }, baseName(row.image)), make("td", { className: "number" }, `${count(row.calls)} call${row.calls === 1 ? "" : "s"}`),
@@ -64,7 +64,7 @@ function processOrder(list) {
 }
 
 function processTree() {
-	const limit = 1000, order = processOrder(data("processes"));
+	const limit = 1000, order = processOrder(sideData("processes"));
 	const rows = order.slice(0, limit).map(([one, depth]) => {
 		const name = make("td", { className: "words code" }, one.command || one.path || one.name || "(not known)");
 		name.style.paddingLeft = 10 + 18 * Math.min(depth, 30) + "px";
@@ -91,7 +91,7 @@ function showFunctions() {
 		tables.functions.update();
 		return;
 	}
-	const about = data("summary"), place = byId("view-functions"), { timed } = data("functions");
+	const about = sideData("summary"), place = byId("view-functions"), { timed } = sideData("functions");
 	const amount = (title, name, whole, text) => ({ title, number: true, value: (row) => row[name],
 		cell: (row) => shareCell(row[name], whole, text(row[name])) });
 	const columns = [
@@ -147,7 +147,7 @@ let eventRows = null;
 function events() {
 	if (!eventRows) {
 		const names = [];
-		eventRows = data("events").map(([time, words, pid, tid, text, activity]) => {
+		eventRows = sideData("events").map(([time, words, pid, tid, text, activity]) => {
 			if (typeof words !== "number")
 				names.push(words);
 			return { time, name: typeof words === "number" ? names[words] : words, pid, tid, text, activity };
@@ -182,7 +182,7 @@ function showEvents() {
 }
 
 function showGaps() {
-	const place = byId("view-gaps"), { gaps } = data("timeline"), { losses, damage } = data("losses");
+	const place = byId("view-gaps"), { gaps } = sideData("timeline"), { losses, damage } = sideData("losses");
 	const id = (value) => (value === undefined ? "-" : String(value));
 	place.replaceChildren(make("h2", null, "Gaps: stretches of which it is not known what ran"));
 	makeTable(place, [
@@ -242,15 +242,15 @@ function showDiff() {
 		return make("td", { className: "number " + (value > 0 ? "more" : value < 0 ? "less" : "dim") }, signed(value, text));
 	} });
 	const plain = (title, name, side) => ({ title, number: true, value: (row) => row[name][side], text: (row) => count(row[name][side]) });
-	place.replaceChildren(make("p", null, make("b", null, before.file), " → ", make("b", null, after.file)),
+	place.replaceChildren(make("p", null, "A ", make("b", null, before.file), " → B ", make("b", null, after.file)),
 		make("div", { className: "cards" }, ...[["instructions", count], ["calls", count], ["time", duration], ["processes", count]].map(
 			([name, text]) => make("div", { className: "card" }, make("b", null, signed(after[name] - before[name], text)),
-				make("span", null, `${name}: ${text(before[name])} → ${text(after[name])}`)))),
+				make("span", null, `${name}: A ${text(before[name])} → B ${text(after[name])}`)))),
 		make("h2", null, "Functions of which something differs"));
 	tables.diff = makeTable(place, [
 		{ title: "function", value: (row) => row.name, code: true }, { title: "image", value: (row) => row.image },
-		change("own instructions", "instructions", count), plain("before", "instructions", 0), plain("after", "instructions", 1),
-		change("calls", "calls", count), plain("before", "calls", 0), plain("after", "calls", 1),
+		change("own instructions", "instructions", count), plain("A", "instructions", 0), plain("B", "instructions", 1),
+		change("calls", "calls", count), plain("A", "calls", 0), plain("B", "calls", 1),
 		change("own time", "time", duration),
 	], differences(), { order: 2, filter: (row) => !search.text || matches(row.name), empty: "nothing differs" });
 }

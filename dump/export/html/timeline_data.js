@@ -94,7 +94,7 @@ let timelineTracks = null;
 function tracks() {
 	if (timelineTracks)
 		return timelineTracks;
-	const { tracks: list, gaps, cpus, counters } = data("timeline");
+	const { tracks: list, gaps, cpus, counters } = sideData("timeline");
 	const isOf = (one, track) => one.pid === track.pid && one.tid === track.tid && one.cpu === track.cpu;
 	const threads = list.map((track) => {
 		const all = unpackTrack(track);
@@ -135,7 +135,7 @@ function callAt(level, time, near) {
 
 const isFunction = (row) => row > 0 && row <= functions().length;
 const callName = (row) => (isFunction(row) ? functions()[row - 1].name
-	: row ? data("timeline").running[row - 1 - functions().length] : "[function that is left out]");
+	: row ? sideData("timeline").running[row - 1 - functions().length] : "[function that is left out]");
 
 /* Events with a time by their track: those of a thread that has no calls in the page are in the list of events alone. */
 let timelineEvents = null;

@@ -37,7 +37,7 @@ static int execute(struct dump_sqlite *database, const char *statement)
 		       : fail_sqlite(database, statement);
 }
 
-/* Whether this is the "traces" table, to which all other tables refer. */
+/* Whether the table is "traces". All tables refer to rows of "traces". */
 static bool is_traces(const struct dump_row_table *table)
 {
 	return table == &dump_row_traces;

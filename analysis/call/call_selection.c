@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Parses --calls, and finds the selected calls. */
+#include "analysis/call/call_selection.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/program/message.h"
+
+/* Returns the length of the function's name: up to a colon that is no part of "::". */
+static size_t name_size(const char *text)
+{
+	size_t at = strcspn(text, ":");
+
+	while (text[at] && text[at + 1] == ':')
+		at += 2 + strcspn(text + at + 2, ":");
+	return at;
+}
+
+static int selection_parse(struct analysis_call_selection *selection, const char *text)
+{
+	const size_t size = name_size(text);
+	const char *expression = text[size] ? text + size + 1 : "";
+	struct common_string_list texts = {0};
+	size_t end = size;
+	int status = 0;
+
+	expression += strspn(expression, " \t");
+	while (end && text[end - 1] == ' ')
+		end--;
+	if (!end)
+		return common_fail(PTL_MISUSE, "--calls: missing FUNCTION in '%s'", text);
+	selection->pattern = strndup(text, end);
+	if (!selection->pattern)
+		return common_fail_memory("--calls", end);
+	selection->where.option = "--calls";
+	if (*expression)
+		status = common_string_list_add(&texts, expression);
+	if (status == 0)
+		status = query_row_make(&selection->where, analysis_set_fields, &texts);
+	common_string_list_free(&texts);
+	return status;
+}
+
+static void note_calls(const struct analysis_call_set *set, const char *text)
+{
+	if (set->incomplete)
+		common_message_note("--calls: %" PRIu64
+				    " calls began or ended outside of the flow, and are not selected",
+				    set->incomplete);
+	if (!set->count)
+		common_message_note("--calls: none of %" PRIu64 " calls is selected by '%s'", set->seen, text);
+}
+
+int analysis_call_selection_open(struct analysis_calls *calls, const char *text)
+{
+	struct analysis_call_selection *selection;
+	int status;
+
+	if (!text)
+		return 0;
+	selection = calloc(1, sizeof(*selection));
+	if (!selection)
+		return common_fail_memory("--calls", sizeof(*selection));
+	calls->selection = selection;
+	status = selection_parse(selection, text);
+	if (status < 0)
+		return status;
+	selection->set.matches = (struct analysis_matches){.calls = calls, .pattern = selection->pattern};
+	selection->set.where = &selection->where;
+	status = analysis_call_set_run(&selection->set, "--calls");
+	if (status == 0)
+		status = analysis_call_set_spans(&selection->set, true, &selection->spans);
+	if (status == 0) {
+		note_calls(&selection->set, text);
+		calls->input.view.spans = &selection->spans;
+	}
+	return status;
+}
+
+void analysis_call_selection_close(struct analysis_call_selection *selection)
+{
+	if (!selection)
+		return;
+	analysis_call_set_free(&selection->set);
+	query_row_free(&selection->where);
+	free((void *)(uintptr_t)selection->spans.list);
+	free(selection->pattern);
+	free(selection);
+}
