@@ -54,17 +54,19 @@ static void words_add_folder(struct words *words, const char *option, const char
 
 /*
  * gdb has to forget what a window showed before the window moves: the place in the trace, registers and blocks. The new
- * commands do all of this. begin_recording lets gdb 14 and later know the format, without which threads that appear later
- * are an internal error of gdb 16. enter_history goes to the last instruction of the history, where gdb knows the callers.
+ * commands do all of this. begin_recording: gdb 13 records nothing of a thread of a later window, and gdb 16 ends with an
+ * internal error, unless gdb itself started the recording. enter_history goes to the last instruction of the history, where
+ * gdb knows the callers.
  */
 static const char definitions[] =
 	"python\n"
 	"import gdb\n"
-	"import re\n"
 	"def begin_recording():\n"
-	"    if int(re.search('[0-9]+', gdb.VERSION)[0]) >= 14:\n"
+	"    try:\n"
 	"        gdb.execute('record stop', to_string=True)\n"
 	"        gdb.execute('record btrace bts', to_string=True)\n"
+	"    except gdb.error as error:\n"
+	"        print(error)\n"
 	"def enter_history():\n"
 	"    try:\n"
 	"        gdb.execute('reverse-stepi', to_string=True)\n"

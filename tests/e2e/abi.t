@@ -18,7 +18,7 @@ def abi(root, *arguments):
 got = abi(ROOT)
 check("the ABI is the recorded one", got.returncode == 0 and not got.stdout, got.stdout, got.stderr)
 
-for folder in ("packaging", "debian", "format/include", "provider/include", "flow/include", "common/version.h"):
+for folder in ("packaging", "debian", "format/include", "provider/include", "flow/include", "analysis/include", "common/version.h"):
     target = path("copy/" + folder)
     if os.path.isdir(os.path.join(ROOT, folder)):
         shutil.copytree(os.path.join(ROOT, folder), target, copy_function=shutil.copyfile)
