@@ -183,8 +183,12 @@ static int add_signals(struct record_sideband *sideband, const struct record_sid
 		       const struct record_ring *ring)
 {
 	const int fd = sideband->signals.id ? open_signals(&sideband->signals, targets, thread, ring->cpu) : -1;
+	int status;
 
-	return fd < 0 ? 0 : share_ring(sideband, fd, ring);
+	if (fd < 0)
+		return 0;
+	status = share_ring(sideband, fd, ring);
+	return status == PTL_NO_MEMORY ? status : 0;
 }
 
 /* Opens the events of a CPU. The first event is mapped; others share its ring. */
