@@ -230,8 +230,21 @@ def statistics(name):
 
 
 def system_wide(load):
-    """Records the whole system while the load runs. Returns its output, and the disk's statistics around both recording and load."""
+    """Records the whole system while the load runs. Returns its output, and the disk's statistics around both recording and load.
+
+    Some virtual machines report nothing of an idle CPU, such as ends of requests. So no CPU is idle.
+    """
     disk, place = disk_of(SCRATCH)
+    busy = [subprocess.Popen(["nice", "-n", "19", sys.executable, "-c", "while True: pass"]) for _ in os.sched_getaffinity(0)]
+    try:
+        return record_load(load, disk, place)
+    finally:
+        for one in busy:
+            one.kill()
+            one.wait()
+
+
+def record_load(load, disk, place):
     before = statistics(place)
     done = record("start", "io", "-o", path("s.ptl"), FLAGS)
     if done.returncode:
@@ -277,8 +290,10 @@ def as_proc():
     # The file system's own writes count for whoever syncs.
     expect(mine["written_bytes"] >= count * block, "written to the disk", mine, before, after)
     whole = of(found, "disk")[disk]
+    # An end that met an idle CPU may be missing: the request is unfinished then, and counts as such.
+    missing = whole["unfinished"]
     for i, key in enumerate(("reads", "read_bytes", "writes", "written_bytes")):
-        expect(within[i] <= whole[key] <= around[i], key, "of the disk", whole[key], "and its statistics", within[i], "to", around[i])
+        expect(within[i] - (missing * (1 << 20) if "bytes" in key else missing) <= whole[key] <= around[i], key, "of the disk", whole[key], "and its statistics", within[i], "to", around[i])
 
 
 def fault_disk():
