@@ -60,13 +60,13 @@ python_made := $(O)/python/ptl/_declarations.py $(O)/python/ptl/_loops.so $(pyth
 .PHONY: python
 python: $(python_made)
 
-$(O)/python/ptl/_loops.so: $(call objects,$(python_src)) $(shared) $(flow_shared)
+$(O)/python/ptl/_loops.so: $(call objects,$(python_src)) $(shared) $(flow_shared) $(analysis_shared)
 	$(say) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(filter-out -Wl$(,)--as-needed,$(ptl_ldflags)) $(LDFLAGS) -shared -Wl,--no-as-needed \
 		$(if $(RPATH),-Wl$(,)-rpath$(,)'$$ORIGIN/../../lib:$$ORIGIN/../../..') -o $@ $(filter %.o %.so.0,$^)
 
-$(O)/python/ptl/_declarations.py: bindings/python/build.py bindings/python/loops.h packaging/declarations.py $(public_headers) $(flow_headers)
+$(O)/python/ptl/_declarations.py: bindings/python/build.py bindings/python/loops.h packaging/declarations.py $(public_headers) $(flow_headers) $(analysis_headers)
 	$(say) CFFI $@
 	@mkdir -p $(@D)
 	$(Q)CC='$(CC)' PYTHONDONTWRITEBYTECODE=1 $(PYTHON) bindings/python/build.py $(O)/python

@@ -14,7 +14,7 @@ TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path.insert(0, os.path.join(TOP, "packaging"))
 from declarations import declarations  # noqa: E402
 
-HEADERS = ("bytes", "error", "event", "guid", "kernel", "reader", "relogger", "trace", "writer", "flow", "decoder")
+HEADERS = ("bytes", "error", "event", "guid", "kernel", "reader", "relogger", "trace", "writer", "flow", "decoder", "analysis", "calls", "profile")
 
 
 def loops():
@@ -24,7 +24,7 @@ def loops():
 
 def main():
     ffi = cffi.FFI()
-    public = declarations(TOP, ("format/include", "flow/include"), [f"ptl/{header}.h" for header in HEADERS], os.environ.get("CC") or "gcc")
+    public = declarations(TOP, ("format/include", "flow/include", "analysis/include"), [f"ptl/{header}.h" for header in HEADERS], os.environ.get("CC") or "gcc")
     ffi.cdef("\n".join(public) + loops())
     ffi.cdef("void free(void *memory);")
     ffi.set_source("ptl._declarations", None)

@@ -4,11 +4,10 @@
  */
 #include "bindings/python/loops.h"
 
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "bindings/python/queue.h"
 
 #define CHUNK_EVENTS 4096
 #define CHUNK_BYTES ((size_t)1 << 20) /* limit of payload bytes; a single larger payload is allowed */
@@ -27,34 +26,19 @@ struct python_events {
 	uint8_t provider[sizeof(struct ptl_guid)];
 	bool one_provider;
 
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	struct chunk chunks[3]; /* states: being filled, ready, with the caller */
-	unsigned filled;        /* chunks handed over in total */
-	unsigned taken;         /* chunks given to the caller in total */
-	bool ended;             /* the thread hands over no more chunks */
-	bool stop;              /* the caller has closed */
-	int status;
-	char error[1024];
+	struct python_queue queue;
+	struct chunk chunks[PYTHON_CHUNKS];
 };
 
-/* Hands over the filled chunk, and waits until another chunk is free. */
+/* Hands over the filled chunk, and empties the next chunk. */
 static int hand_over(struct python_events *events)
 {
-	bool stop;
+	const int status = python_queue_hand_over(&events->queue);
+	struct chunk *chunk = &events->chunks[events->queue.filled % PYTHON_CHUNKS];
 
-	pthread_mutex_lock(&events->lock);
-	events->filled++;
-	pthread_cond_broadcast(&events->changed);
-	/* The caller holds a chunk, a second chunk is ready: the third chunk is free. */
-	while (!events->stop && events->filled - events->taken > 1)
-		pthread_cond_wait(&events->changed, &events->lock);
-	stop = events->stop;
-	pthread_mutex_unlock(&events->lock);
-	events->chunks[events->filled % 3].count = 0;
-	events->chunks[events->filled % 3].size = 0;
-	return stop ? PTL_CANCELLED : 0;
+	chunk->count = 0;
+	chunk->size = 0;
+	return status;
 }
 
 static int make_chunk_room(struct chunk *chunk, size_t size)
@@ -100,7 +84,7 @@ static void fill_row(struct python_event_row *row, const struct ptl_trace *trace
 static int python_take_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct python_events *events = context;
-	struct chunk *chunk = &events->chunks[events->filled % 3];
+	struct chunk *chunk = &events->chunks[events->queue.filled % PYTHON_CHUNKS];
 	int status;
 
 	if (events->one_provider &&
@@ -110,7 +94,7 @@ static int python_take_event(void *context, struct ptl_trace *trace, const struc
 		status = hand_over(events);
 		if (status)
 			return status;
-		chunk = &events->chunks[events->filled % 3];
+		chunk = &events->chunks[events->queue.filled % PYTHON_CHUNKS];
 	}
 	status = make_chunk_room(chunk, event->payload_size);
 	if (status)
@@ -129,29 +113,10 @@ static void *read_events_thread(void *context)
 	struct python_events *events = context;
 	int status = ptl_process(events->trace, &events->filter, &callbacks, events);
 
-	if (!status && events->chunks[events->filled % 3].count)
+	if (!status && events->chunks[events->queue.filled % PYTHON_CHUNKS].count)
 		status = hand_over(events);
-	pthread_mutex_lock(&events->lock);
-	events->status = events->stop ? 0 : status;
-	snprintf(events->error, sizeof(events->error), "%s", ptl_error_text());
-	events->ended = true;
-	pthread_cond_broadcast(&events->changed);
-	pthread_mutex_unlock(&events->lock);
+	python_queue_end(&events->queue, status);
 	return NULL;
-}
-
-/* Starts the thread with all signals blocked: signals are for Python. */
-static int start_thread(struct python_events *events)
-{
-	sigset_t all;
-	sigset_t before;
-	int failed;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	failed = pthread_create(&events->thread, NULL, read_events_thread, events);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return failed ? PTL_SYSTEM : 0;
 }
 
 int python_events_open(struct ptl_trace *trace, uint64_t first_time, uint64_t last_time, const uint8_t *provider,
@@ -168,9 +133,7 @@ int python_events_open(struct ptl_trace *trace, uint64_t first_time, uint64_t la
 	new->one_provider = provider != NULL;
 	if (provider)
 		memcpy(new->provider, provider, sizeof(new->provider));
-	pthread_mutex_init(&new->lock, NULL);
-	pthread_cond_init(&new->changed, NULL);
-	status = start_thread(new);
+	status = python_queue_start(&new->queue, read_events_thread, new);
 	if (status) {
 		free(new);
 		return status;
@@ -181,43 +144,30 @@ int python_events_open(struct ptl_trace *trace, uint64_t first_time, uint64_t la
 
 int python_events_next(struct python_events *events, struct python_chunk *out)
 {
-	const struct chunk *chunk = NULL;
-	int status;
+	const struct chunk *chunk;
+	unsigned number;
+	const int status = python_queue_next(&events->queue, &number);
 
-	pthread_mutex_lock(&events->lock);
-	while (events->filled == events->taken && !events->ended)
-		pthread_cond_wait(&events->changed, &events->lock);
-	if (events->filled != events->taken) {
-		chunk = &events->chunks[events->taken++ % 3];
-		pthread_cond_broadcast(&events->changed);
-	}
-	status = chunk ? 1 : events->status;
-	pthread_mutex_unlock(&events->lock);
-	if (chunk) {
-		*out = (struct python_chunk){
-			.rows = chunk->rows, .count = chunk->count, .bytes = chunk->bytes, .size = chunk->size};
-	}
-	return status;
+	if (status <= 0)
+		return status;
+	chunk = &events->chunks[number];
+	*out = (struct python_chunk){
+		.rows = chunk->rows, .count = chunk->count, .bytes = chunk->bytes, .size = chunk->size};
+	return 1;
 }
 
 const char *python_events_error(const struct python_events *events)
 {
-	return events->error;
+	return events->queue.error;
 }
 
 void python_events_close(struct python_events *events)
 {
 	if (!events)
 		return;
-	pthread_mutex_lock(&events->lock);
-	events->stop = true;
-	pthread_cond_broadcast(&events->changed);
-	pthread_mutex_unlock(&events->lock);
-	pthread_join(events->thread, NULL);
-	for (size_t i = 0; i < 3; i++)
+	python_queue_close(&events->queue);
+	for (size_t i = 0; i < PYTHON_CHUNKS; i++)
 		free(events->chunks[i].bytes);
-	pthread_cond_destroy(&events->changed);
-	pthread_mutex_destroy(&events->lock);
 	free(events);
 }
 

@@ -6,6 +6,7 @@
 #ifndef BINDINGS_PYTHON_LOOPS_H
 #define BINDINGS_PYTHON_LOOPS_H
 
+#include <ptl/calls.h>
 #include <ptl/flow.h>
 #include <ptl/reader.h>
 
@@ -108,6 +109,35 @@ struct python_columns {
 /* As python_flow_rows for blocks only. *gaps: number of gaps between the blocks. */
 int python_flow_columns(struct ptl_flow_iterator *iterator, const struct python_columns *columns, size_t room,
 			size_t *count, size_t *gaps);
+
+/* --- calls of functions, many at a time --- */
+
+struct python_call_row {
+	uint64_t name; /* addresses of strings, valid until python_calls_close */
+	uint64_t path;
+	uint64_t address; /* the other members as in struct ptl_call */
+	uint64_t start;
+	uint64_t duration;
+	uint64_t self_time;
+	uint64_t instructions;
+	uint64_t self_instructions;
+	uint64_t calls;
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t depth;
+	uint32_t stack;
+	uint32_t flags;
+	uint32_t reserved;
+};
+
+struct python_calls;
+
+/* Starts reading calls in a separate thread. What the options point to must live until python_calls_close. */
+int python_calls_open(struct ptl_trace *trace, const struct ptl_flow_options *options, struct python_calls **calls);
+/* Returns the next rows: 1; 0 at the end; negative after an error, whose text python_calls_error returns. */
+int python_calls_next(struct python_calls *calls, const struct python_call_row **rows, size_t *count);
+const char *python_calls_error(const struct python_calls *calls);
+void python_calls_close(struct python_calls *calls);
 
 /* --- end --- */
 

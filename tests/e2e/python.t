@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # The Python module. The judge is what ptl-dump says of the same trace.
+import collections
 import json
 import os
 import sys
@@ -85,9 +86,20 @@ check("blocks of one thread", list(trace.flow(tids=[ours[-1].tid]).blocks()) == 
 branches = [(one["tid"], int(one["from"]["ip"], 16), int(one["to"]["ip"], 16), one["branch"] == "indirect-call")
             for one in lines("flow", "--json", "--level", "branch", TRACE)
             if one["type"] == "branch" and one["branch"] in ("call", "indirect-call")]
-calls = list(flow.calls())
-check("calls", len(branches) > 100 and branches == [(one.tid, one.from_ip, one.to_ip, one.indirect) for one in calls],
+calls = list(flow.call_instructions())
+check("call instructions", len(branches) > 100 and branches == [(one.tid, one.from_ip, one.to_ip, one.indirect) for one in calls],
       len(branches), len(calls), [pair for pair in zip(branches, calls)][:2])
+want = collections.Counter()
+for one in lines("calls", "--json", "--no-fold", TRACE):
+    if one["type"] == "call":
+        want[(one["function"] or "", one["image"] or "", one["tid"], one["duration"], one["instructions"], one["self_instructions"], one["calls"])] += 1
+functions = list(flow.calls())
+have = collections.Counter((one.function, one.image, one.tid, one.duration, one.instructions, one.self_instructions, one.calls) for one in functions)
+check("calls of functions are those of ptl-dump calls", len(want) > 20 and want == have, list((want - have).items())[:3], list((have - want).items())[:3])
+early = flow.calls()
+next(early)
+early.close()
+check("a loop over calls may end early", len(list(flow.calls())) == len(functions))
 try:
     import numpy
 except ImportError:
@@ -101,8 +113,8 @@ if numpy:
     check("gaps are counted", sum(part["gaps"] for part in parts) ==
           sum(isinstance(one, ptl.FlowEvent) and one.kind == "gap" for one in items))
     check("some of the columns", set(next(flow.arrays("ip", "tid"))) == {"ip", "tid", "gaps"})
-    part = next(flow.call_arrays())
-    check("calls as arrays", part["from_ip"].tolist() == [one.from_ip for one in calls], len(part["from_ip"]))
+    part = next(flow.call_instruction_arrays())
+    check("call instructions as arrays", part["from_ip"].tolist() == [one.from_ip for one in calls], len(part["from_ip"]))
     got = run("/usr/bin/python3", os.path.join(EXAMPLES, "hot.py"), TRACE, "3", env={**os.environ, "PYTHONPATH": BUILT})
     check("the example with arrays", got.returncode == 0 and len(got.stdout.splitlines()) == 3 and got.stdout.count(" /") == 3,
           got.stdout, got.stderr)

@@ -17,10 +17,10 @@ Times are nanoseconds of the trace's clock. Failures raise ptl.Error, with libpt
 keep the trace open. After close(), using such an object raises ValueError.
 """
 from ._library import Error
-from .flow import Block, Call, Flow, FlowEvent
+from .flow import Block, Call, CallInstruction, Flow, FlowEvent
 from .relog import RelogEvent, Relogger
 from .trace import Event, Field, Machine, Process, Schema, Stream, Trace
 from .writer import Writer
 
-__all__ = ["Block", "Call", "Error", "Event", "Field", "Flow", "FlowEvent", "Machine", "Process", "RelogEvent", "Relogger",
+__all__ = ["Block", "Call", "CallInstruction", "Error", "Event", "Field", "Flow", "FlowEvent", "Machine", "Process", "RelogEvent", "Relogger",
            "Schema", "Stream", "Trace", "Writer"]

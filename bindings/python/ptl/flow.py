@@ -3,7 +3,7 @@
 import struct
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Union
 
-from ._library import NO_ID, check, ffi, lib, string
+from ._library import NO_ID, Error, check, ffi, lib, string
 
 if TYPE_CHECKING:
     from .trace import Trace
@@ -12,6 +12,8 @@ ROW_SIZE = ffi.sizeof("struct python_flow_row")
 ROW = struct.Struct("<6Q6I4BI")
 assert ROW.size == ROW_SIZE
 ROWS = 4096
+CALL_ROW = struct.Struct("<9Q6I")
+assert CALL_ROW.size == ffi.sizeof("struct python_call_row")
 CALLS = (4, 5)  # enum ptl_flow_branch
 COLUMNS = {"ip": "uint64", "last_ip": "uint64", "time": "uint64", "target": "uint64", "instructions": "uint32", "size": "uint32",
            "image": "uint32", "pid": "uint32", "tid": "uint32", "cpu": "uint32", "branch": "uint8"}
@@ -57,6 +59,25 @@ class FlowEvent(NamedTuple):
 
 
 class Call(NamedTuple):
+    """A call of a function. Times are nanoseconds. Callees are part of duration and instructions, but not of the self values."""
+
+    function: str  # "": no symbol
+    image: str  # path of the file; "": none
+    address: int  # of the function, as its file's symbol table has addresses
+    start: int  # 0: unknown
+    duration: int
+    self_time: int
+    instructions: int
+    self_instructions: int
+    calls: int  # direct calls
+    pid: int
+    tid: int
+    depth: int  # known calls below on the same stack
+    stack: int
+    flags: int  # PTL_CALL_TAIL and others of ptl/calls.h
+
+
+class CallInstruction(NamedTuple):
     """An executed call instruction and its target."""
 
     time: int
@@ -65,6 +86,35 @@ class Call(NamedTuple):
     from_ip: int
     to_ip: int
     indirect: bool
+
+
+class CallRows:
+    """Calls of functions from libptl-analysis, in chunks."""
+
+    def __init__(self, flow: "Flow") -> None:
+        opened = ffi.new("struct python_calls **")
+        check(lib.python_calls_open(flow._trace._open(), flow._options, opened))
+        self._calls: Any = opened[0]
+        self._flow = flow
+        flow._users.append(self)
+
+    def __iter__(self) -> Iterator[Any]:
+        rows, count = ffi.new("struct python_call_row **"), ffi.new("size_t *")
+        while True:
+            if self._calls == ffi.NULL:
+                raise ValueError("the trace is closed")
+            status = lib.python_calls_next(self._calls, rows, count)
+            if status < 0:
+                raise Error(status, string(lib.python_calls_error(self._calls)))
+            if not status:
+                return
+            yield from CALL_ROW.iter_unpack(ffi.buffer(rows[0], count[0] * CALL_ROW.size)[:])
+
+    def _end(self) -> None:
+        if self._calls != ffi.NULL:
+            lib.python_calls_close(self._calls)
+            self._calls = ffi.NULL
+            self._flow._users.remove(self)
 
 
 class Iterator_:
@@ -164,14 +214,26 @@ class Flow:
                 yield make_block(row)
 
     def calls(self) -> Iterator[Call]:
-        """Yields executed calls with source and target. Calls within gaps are unknown."""
+        """Yields calls of functions in the order of their ends, thread after thread, as ptl-dump calls finds them."""
+        rows, names = CallRows(self), {}
+        try:
+            for row in rows:
+                for address in row[:2]:
+                    if address not in names:
+                        names[address] = string(ffi.cast("char *", address))
+                yield Call(names[row[0]], names[row[1]], *row[2:14])
+        finally:
+            rows._end()
+
+    def call_instructions(self) -> Iterator[CallInstruction]:
+        """Yields executed call instructions with source and target. Instructions within gaps are unknown."""
         last = None
         for row in self._rows():
             if not row[6] or last and last[9:11] != row[9:11]:
                 last = None
             if row[6]:
                 if last and last[12] in CALLS:
-                    yield Call(last[2], row[9], row[10], last[1], row[0], last[12] == 5)
+                    yield CallInstruction(last[2], row[9], row[10], last[1], row[0], last[12] == 5)
                 last = row
 
     def arrays(self, *columns: str, rows: int = 1 << 18) -> Iterator[Dict[str, Any]]:
@@ -183,11 +245,11 @@ class Flow:
         for part, count in self._columns(columns, rows):
             yield {name: (value[:count] if name != "gaps" else value) for name, value in part.items()}
 
-    def call_arrays(self, rows: int = 1 << 18) -> Iterator[Dict[str, Any]]:
-        """Yields calls as NumPy arrays: time, pid, tid, from_ip, to_ip, indirect."""
+    def call_instruction_arrays(self, rows: int = 1 << 18) -> Iterator[Dict[str, Any]]:
+        """Yields executed call instructions as NumPy arrays: time, pid, tid, from_ip, to_ip, indirect."""
         import numpy
-        pending: List[Call] = []
-        for call in self.calls():
+        pending: List[CallInstruction] = []
+        for call in self.call_instructions():
             pending.append(call)
             if len(pending) == rows:
                 yield call_columns(numpy, pending)
@@ -229,6 +291,6 @@ def make_event(row: Any) -> FlowEvent:
                      row[1] if flags & 2 else None, row[3], row[13], row[4], row[5], row[9], row[10], row[11])
 
 
-def call_columns(numpy: Any, calls: List[Call]) -> Dict[str, Any]:
+def call_columns(numpy: Any, calls: List[CallInstruction]) -> Dict[str, Any]:
     types = ("uint64", "uint32", "uint32", "uint64", "uint64", "bool")
-    return {name: numpy.array(values, dtype) for name, dtype, values in zip(Call._fields, types, zip(*calls))}
+    return {name: numpy.array(values, dtype) for name, dtype, values in zip(CallInstruction._fields, types, zip(*calls))}
