@@ -70,7 +70,7 @@ struct usage_io {
 	struct usage_io_state *state;
 };
 
-/* Reads the trace. The window is --time of the session's filter, within the trace. Call usage_io_free in any case. */
+/* Reads the trace. The window is --time of the input's filter, within the trace. Call usage_io_free in any case. */
 int usage_io_read(struct usage_io *io, const struct analysis_input *input, const struct flow_timeline *timeline);
 void usage_io_free(struct usage_io *io);
 

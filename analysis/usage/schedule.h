@@ -111,7 +111,7 @@ struct usage_schedule {
 
 /*
  * Reads the trace. each: called at the end of each slice, in the order of ends; or NULL. The window is --time of the
- * session's filter, within the trace. Returns 0, PTL_NO_MEMORY, a status of ptl_process, or a status of `each`. Call
+ * input's filter, within the trace. Returns 0, PTL_NO_MEMORY, a status of ptl_process, or a status of `each`. Call
  * usage_schedule_free in any case. A trace without context switches gives no CPUs.
  */
 int usage_schedule_read(struct usage_schedule *schedule, const struct analysis_input *input,

@@ -15,13 +15,13 @@ struct dump_crash_brief {
 };
 
 /*
- * Describes the failed processes of the session's trace. decode: finds the places by decoding flow; else the lines
+ * Describes the failed processes of the run's trace. decode: finds the places by decoding flow; else the lines
  * repeat the events. Returns 0 or PTL_NO_MEMORY.
  */
 int dump_crash_brief_make(struct dump_crash_brief *brief, struct dump_run *run, const struct flow_timeline *timeline,
 			  bool decode);
 /*
- * As dump_crash_brief_make, for a fast command: opens the file of the session a second time, so that the session's trace
+ * As dump_crash_brief_make, for a fast command: opens the file of the run a second time, so that the run's trace
  * notices no damage. Decodes only a small trace. Returns no failure if the file has many events, or cannot be read.
  */
 int dump_crash_brief_quick(struct dump_crash_brief *brief, const struct dump_run *run);

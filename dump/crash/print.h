@@ -5,7 +5,7 @@
 
 #include "dump/crash/crash.h"
 
-/* Write the report to the session's output. Return 0, PTL_NO_MEMORY, or the status of dump_output_check. */
+/* Write the report to the run's output. Return 0, PTL_NO_MEMORY, or the status of dump_output_check. */
 int dump_crash_text(const struct dump_crash_report *report);
 int dump_crash_json(const struct dump_crash_report *report);
 

@@ -110,17 +110,13 @@ struct dump_run {
 };
 
 struct dump_command {
-	const char *name;     /* "flow" */
-	const char *operand;  /* name of the operand before FILE, "FUNCTION"; NULL: no operand */
-	bool many;            /* takes several FILEs; run->trace is the first */
-	const char *summary;  /* for the list of commands: half a line, no full stop */
-	const char *details;  /* one or two sentences for "ptl-dump flow --help" */
-	const char *examples; /* lines for "Examples:" */
-	/*
-	 * enum dump_takes, combined by
-	 *
-	 */
-	unsigned takes;
+	const char *name;                    /* "flow" */
+	const char *operand;                 /* name of the operand before FILE, "FUNCTION"; NULL: no operand */
+	bool many;                           /* takes several FILEs; run->trace is the first */
+	const char *summary;                 /* for the list of commands: half a line, no full stop */
+	const char *details;                 /* one or two sentences for "ptl-dump flow --help" */
+	const char *examples;                /* lines for "Examples:" */
+	unsigned takes;                      /* enum dump_takes, combined by | */
 	const struct common_option *options; /* the command's own options, or NULL */
 	bool lists_damage;                   /* the output lists the damage: messages need not repeat it */
 	bool judges_damage;                  /* the command's exit status itself reports damage */

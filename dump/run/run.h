@@ -13,7 +13,7 @@
 /*
  * Builds the timeline; free it with flow_timeline_free. Warns of events that could not be decoded. Adds the processes
  * of --process to the set of --pid. Returns PTL_MISUSE if a selected process, thread, CPU or image is not in the trace
- * (a hint lists the existing ones), or the status of flow_timeline_build.
+ * (the text lists existing processes, threads or CPUs), or the status of flow_timeline_build.
  */
 int dump_run_timeline(const struct dump_run *run, struct flow_timeline **timeline);
 /* Checks the options like dump_run_timeline, for a command without a timeline. */

@@ -114,7 +114,7 @@ enum flow_gap_cause {
 	FLOW_GAP_PACKET,   /* bytes that are no packet, a packet at a forbidden place, or a truncated packet */
 	FLOW_GAP_CODE,     /* the code at `from` is not in the trace */
 	FLOW_GAP_MISMATCH, /* the packets do not fit the code */
-	FLOW_GAP_SWITCH,   /* a context switch: the thread of these packets is unknown */
+	FLOW_GAP_SWITCH,   /* a context switch: the thread of these packets, or an earlier call, is unknown */
 	FLOW_GAP_COUNT,
 };
 

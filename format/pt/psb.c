@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Searches PSBs, where decoding can start. */
+/* Searches PSBs, where decoding can start, in complete bytes; psb_scan.c searches bytes that arrive in pieces. */
 #include "format/pt/packet.h"
 
 /*

@@ -35,7 +35,7 @@ struct kernel_event {
 	/* samples in [since, until) of the trace's clock count; an event of the same name has the rest */
 	uint64_t since, until;
 	const struct format_event_kind *kind; /* format that all samples share; NULL: each sample is checked alone */
-	uint64_t kind_pass;                   /* value of tracepoints.pass at the time `kind` was set */
+	uint64_t kind_pass;                   /* value of kernel_events.pass at the time `kind` was set */
 };
 
 /*

@@ -125,9 +125,10 @@ for header in headers:
                        "int main(void);\nint main(void)\n{\n\treturn 0;\n}\n")
         check(f"ptl/{header} compiles alone ({standard})", got.returncode == 0, got.stderr)
 provider_headers = [header for header in headers if header.startswith("provider")]
-call_everything("ptl", [header for header in headers if header not in [*provider_headers, "flow.h"]], exported("libptl.so"))
+flow_headers, analysis_headers = ["flow.h", "decoder.h"], ["analysis.h", "calls.h", "profile.h"]
+call_everything("ptl", [header for header in headers if header not in [*provider_headers, *flow_headers, *analysis_headers]], exported("libptl.so"))
 call_everything("ptl-provider", provider_headers, exported("libptl-provider.so"))
-call_everything("ptl-flow", ["flow.h"], exported("libptl-flow.so"), ["ptl_flow_view::consume"])
+call_everything("ptl-flow", flow_headers, exported("libptl-flow.so"), ["ptl_flow_view::consume"])
 for standard, compiler, suffix in (("c11", C, "c"), ("c++17", CXX, "cpp")):
     text = example()
     text = text.replace("int main(void)\n", "int main(void);\nint main(void)\n") if suffix == "c" else text

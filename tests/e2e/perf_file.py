@@ -29,7 +29,7 @@ def text(value):
 
 def vdso_build_id():
     """Returns the build id of this machine's vdso, whose code programs of Debian 13 execute."""
-    with open("/proc/self/maps", encoding="ascii") as maps, open("/proc/self/mem", "rb") as memory:
+    with open("/proc/self/maps", encoding="ascii", errors="replace") as maps, open("/proc/self/mem", "rb") as memory:
         spans = [line.split()[0].split("-") for line in maps if line.rstrip().endswith("[vdso]")]
         for first, last in spans:
             memory.seek(int(first, 16))

@@ -212,7 +212,7 @@ static void load_lasts(const struct world *world, const struct flow_view_options
 {
 	struct analysis_diff_image images[] = {{.key = ANALYSIS_DIFF_NO_IMAGE + 1}};
 	struct analysis_diff_run run = {
-		.session = {.trace = world->trace, .path = "fuzz"}, .timeline = world->timeline, .images = images};
+		.input = {.trace = world->trace, .path = "fuzz"}, .timeline = world->timeline, .images = images};
 	const struct analysis_diff_item item = {.kind = ANALYSIS_DIFF_BLOCK, .place = BASE};
 	struct analysis_diff_lasts lasts = {0};
 
