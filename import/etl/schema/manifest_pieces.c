@@ -119,6 +119,7 @@ static int take_text(struct etl_pieces *pieces, struct etl_piece *piece, uint16_
 	/* Allocate memory for an empty piece, too, to mark the piece as present. */
 	if (!common_bytes_grow(own, size ? size : 1))
 		return common_fail_memory("a manifest", size);
+	own->size = 0;
 	if (size)
 		common_write_bytes(own, text, size);
 	return 0;
