@@ -364,6 +364,7 @@ static void end_count_path(struct path *path, const struct native_region *first)
 		words->rest -= path->walk.at - decoder->packets.at;
 	native_counter_walk_end(&path->walk);
 	flow_clock_settle(&decoder->clock);
+	decoder->out.cycles = decoder->clock.counted;
 	time = flow_clock_time(&decoder->clock);
 	if (time)
 		native_output_time(&decoder->out, time);

@@ -82,6 +82,7 @@ void native_interleaved_give_back(struct native_interleaved *slot, const uint8_t
 	decoder->packets.at = behind;
 	flow_clock_settle(&slot->clock);
 	decoder->clock = slot->clock;
+	decoder->out.cycles = decoder->clock.counted;
 	time = flow_clock_time(&decoder->clock);
 	if (time)
 		native_output_time(&decoder->out, time);

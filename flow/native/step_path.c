@@ -334,6 +334,7 @@ static bool take_time(struct path *path, uint64_t word)
 	if (time && decoder->recode.select && time >= decoder->recode.until)
 		return false;
 	decoder->clock = clock;
+	decoder->out.cycles = clock.counted;
 	path->walk.at += size;
 	if (!time || time == decoder->out.time)
 		return true;
