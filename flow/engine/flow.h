@@ -139,7 +139,7 @@ struct flow_event {
 	uint8_t item;
 	size_t before;   /* index in the batch of the next block (block_count: the next block is in a later batch) */
 	uint64_t time;   /* trace clock; 0 unknown */
-	uint64_t cycles; /* as in flow_mark; undefined if the view only counts */
+	uint64_t cycles; /* as in flow_mark */
 	uint64_t offset; /* stream offset of the packet that reports the event, or an offset nearby */
 	uint64_t from;
 	uint64_t to;

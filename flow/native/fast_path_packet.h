@@ -49,6 +49,7 @@ static inline void native_fast_path_put(struct native_decoder *decoder, struct n
 		.flags = flags,
 		.before = fast->blocks,
 		.time = decoder->out.time,
+		.cycles = decoder->out.cycles,
 		.offset = decoder->packets.offset + (uint64_t)(fast->at - decoder->packets.begin),
 		.to = to,
 	};

@@ -150,6 +150,7 @@ static void put_events(const struct native_decoder *decoder, struct native_fast_
 				.flags = event->flags,
 				.before = fast->blocks + native_packet_word_blocks(taken->sums) + event->before,
 				.time = time,
+				.cycles = decoder->out.cycles,
 				.offset = base + (uintptr_t)taken->at + (uint64_t)event->offset,
 				.to = event->to,
 			};
