@@ -24,6 +24,7 @@ enum format_record_type {
 	FORMAT_RECORD_MAP = 6,
 	FORMAT_RECORD_ATTACHMENT = 7,
 	FORMAT_RECORD_RECORDING = 8,
+	FORMAT_RECORD_TYPES,
 };
 
 /* Where the bytes or events of a stream were originally recorded: file, stream and position (docs/format.md 5). */

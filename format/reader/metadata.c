@@ -200,16 +200,23 @@ static int take_provenance(struct ptl_trace *trace, struct common_cursor body)
 	return 0;
 }
 
-static int (*const takers[])(struct ptl_trace *trace, struct common_cursor body) = {
-	[FORMAT_RECORD_MACHINE] = take_machine,       [FORMAT_RECORD_STREAM] = take_stream,
-	[FORMAT_RECORD_SCHEMA] = take_schema,         [FORMAT_RECORD_LOSS] = take_loss,
-	[FORMAT_RECORD_PROVENANCE] = take_provenance, [FORMAT_RECORD_MAP] = take_map,
-	[FORMAT_RECORD_ATTACHMENT] = take_attachment, [FORMAT_RECORD_RECORDING] = take_recording,
+static const struct {
+	int (*take)(struct ptl_trace *trace, struct common_cursor body);
+	const char *what; /* for the message that there are too many */
+} takers[FORMAT_RECORD_TYPES] = {
+	[FORMAT_RECORD_MACHINE] = {take_machine, "machines"},
+	[FORMAT_RECORD_STREAM] = {take_stream, "streams"},
+	[FORMAT_RECORD_SCHEMA] = {take_schema, "schemas"},
+	[FORMAT_RECORD_LOSS] = {take_loss, "losses"},
+	[FORMAT_RECORD_PROVENANCE] = {take_provenance, "steps of provenance"},
+	[FORMAT_RECORD_MAP] = {take_map, "maps"},
+	[FORMAT_RECORD_ATTACHMENT] = {take_attachment, "attachments"},
+	[FORMAT_RECORD_RECORDING] = {take_recording, "recordings"},
 };
 
 static bool is_known_type(uint64_t type)
 {
-	return type < sizeof(takers) / sizeof(takers[0]) && takers[type];
+	return type < FORMAT_RECORD_TYPES && takers[type].take;
 }
 
 static void report_record(struct ptl_trace *trace, const struct format_entry *entry, uint64_t type)
@@ -222,8 +229,10 @@ static void report_record(struct ptl_trace *trace, const struct format_entry *en
 
 static int take_record(struct ptl_trace *trace, const struct format_entry *entry, const struct ptl_record *record)
 {
-	int status = common_memory_budget_take(&trace->memory_budget, RECORD_BYTES, "metadata records",
-					       trace->record_count + 1);
+	uint64_t *number = &trace->record_numbers[record->known ? record->type : 0];
+	int status = common_memory_budget_take(&trace->memory_budget, RECORD_BYTES,
+					       record->known ? takers[record->type].what : "metadata records",
+					       ++*number);
 
 	if (status)
 		return status;
@@ -234,7 +243,7 @@ static int take_record(struct ptl_trace *trace, const struct format_entry *entry
 		trace->records[trace->record_count++] = *record;
 		return 0;
 	}
-	status = takers[record->type](trace, common_cursor(record->data, record->size));
+	status = takers[record->type].take(trace, common_cursor(record->data, record->size));
 	if (status == PTL_CORRUPT) {
 		format_damage_add(trace, entry->buffer.offset, 0, status, entry->buffer.stream.id, "%s",
 				  ptl_error_text());

@@ -11,13 +11,14 @@
 
 #include <ptl/reader.h>
 
-#include "common/memory_budget.h"
 #include "common/bytes.h"
 #include "common/hash_map.h"
+#include "common/memory_budget.h"
 #include "common/row_index.h"
 #include "format/container/codec.h"
 #include "format/container/layout.h"
 #include "format/container/side.h"
+#include "format/metadata/metadata.h"
 #include "format/reader/parts.h"
 #include "format/reader/pool.h"
 
@@ -141,7 +142,8 @@ struct ptl_trace {
 	size_t provenance_count;
 	struct ptl_record *records;
 	size_t record_count;
-	uint8_t **payloads; /* payloads that records point into */
+	uint64_t record_numbers[FORMAT_RECORD_TYPES]; /* records by type, without effect or not; 0: of unknown types */
+	uint8_t **payloads;                           /* payloads that records point into */
 	size_t payload_count;
 	struct common_hash_map unknown_types;      /* unknown record types already reported */
 	uint64_t metadata_items;                   /* count limited by FORMAT_METADATA_ITEMS_MAX */

@@ -59,7 +59,7 @@ for kind, few, runs in (("images", 400000, [["--pid", "1"], HALF]), ("trees", 20
 # What cannot be kept is refused in time, and the message says what there are too many of, of which file, and what to do.
 run(MANY, "schemas", "100000", "many.ptl")
 got = bounded("-q", "many.ptl", "many.ptl", "-o", "none.ptl")
-found = re.search(r"many\.ptl: there are too many (?:schemas|metadata records): to remember more than (\d+) of them, and all else that the "
+found = re.search(r"many\.ptl: there are too many schemas: to remember more than (\d+) of them, and all else that the "
                   r"input has, would take more than 192 MiB\n  try: a larger --memory-limit, or", got.stderr)
 check("more than is kept is refused", got.returncode == 4 and found and int(found[1]) > 1000 and
       not os.path.exists(path("none.ptl")), got)
