@@ -9,17 +9,6 @@
 #include "flow/library.h"
 #include "flow/symbol/made_code.h"
 
-static int open_timeline(struct ptl_trace *trace, struct flow_timeline **timeline)
-{
-	struct flow_made_set made = {0};
-	int status = flow_made_open(&made, trace);
-
-	if (status == 0)
-		status = flow_timeline_build_named(trace, &made, timeline);
-	flow_made_free(&made);
-	return status;
-}
-
 int ptl_analysis_open(struct ptl_trace *trace, const struct ptl_analysis_options *options,
 		      struct ptl_analysis **analysis)
 {
@@ -44,7 +33,7 @@ int ptl_analysis_open(struct ptl_trace *trace, const struct ptl_analysis_options
 		.filter = &(*analysis)->filter,
 		.no_demangle = taken.no_demangle,
 	};
-	status = open_timeline(trace, &calls->timeline);
+	status = flow_made_timeline(trace, &calls->timeline);
 	if (status == 0)
 		status = flow_symbols_open(trace, calls->timeline, !taken.no_demangle, &calls->symbols);
 	if (status == 0)

@@ -6,6 +6,7 @@
 #include "common/error.h"
 #include "common/structure.h"
 #include "common/text/text.h"
+#include "flow/library.h"
 
 #define SAME(name) _Static_assert(ANALYSIS_CALL_##name == PTL_CALL_##name, "flags of ptl/calls.h are flags of the fold")
 SAME(INFERRED);
@@ -24,17 +25,6 @@ struct caller {
 	void *context;
 	const struct analysis_calls *calls;
 };
-
-/* Supplies an error text if the caller left no text. */
-static int check_result(const char *name, int result)
-{
-	if (result > 0)
-		return common_fail(PTL_MISUSE, "the callback %s returned %d: not 0, and no negative status", name,
-				   result);
-	if (result < 0 && !ptl_error_text()[0])
-		common_fail(result, "the callback %s ended the run (%s)", name, ptl_status_name(result));
-	return result;
-}
 
 static struct ptl_call_thread thread_of(const struct caller *caller, const struct analysis_call_thread *thread)
 {
@@ -80,7 +70,7 @@ static int tell_thread(const struct caller *caller, const char *name,
 	if (!function)
 		return 0;
 	ptl_error_clear();
-	return check_result(name, function(caller->context, &given));
+	return flow_library_result("callback", name, function(caller->context, &given));
 }
 
 static int tell_call(const struct caller *caller, const char *name,
@@ -90,7 +80,7 @@ static int tell_call(const struct caller *caller, const char *name,
 	const struct ptl_call_thread given = thread_of(caller, thread);
 
 	ptl_error_clear();
-	return check_result(name, function(caller->context, &given, call));
+	return flow_library_result("callback", name, function(caller->context, &given, call));
 }
 
 static int calls_begin(void *context, struct analysis_call_thread *thread)

@@ -82,4 +82,18 @@ static inline uint64_t bench_random(void)
 	return state;
 }
 
+static inline int bench_compare_doubles(const void *a, const void *b)
+{
+	const double left = *(const double *)a, right = *(const double *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* Sorts the values, and returns the value in the middle. count: odd. */
+static inline double bench_median(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), bench_compare_doubles);
+	return values[count / 2];
+}
+
 #endif

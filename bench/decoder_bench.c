@@ -153,19 +153,6 @@ static double seconds_of(struct ptl_decoder *decoder, struct libipt *libipt, con
 	return seconds / count;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	double left = *(const double *)a, right = *(const double *)b;
-
-	return left < right ? -1 : left > right;
-}
-
-static double median(double *values)
-{
-	qsort(values, ROUNDS, sizeof(*values), compare_doubles);
-	return values[ROUNDS / 2];
-}
-
 static void report(bool json, const struct subject *subject, const char *what, double seconds, double libipt)
 {
 	const double speed = (double)subject->pt_size / seconds / 1e6;
@@ -208,11 +195,11 @@ static void measure(struct subject *subject, bool json)
 		for (size_t k = 0; k < OUTPUTS; k++)
 			outputs[k].seconds[i] = seconds_of(outputs[k].decoder, NULL, subject);
 	}
-	libipt = median(libipt_seconds);
+	libipt = bench_median(libipt_seconds, ROUNDS);
 	report(json, subject, "libipt, edges in a bitmap", libipt, libipt);
-	report(json, subject, "first execution, edges in a bitmap", median(first), libipt);
+	report(json, subject, "first execution, edges in a bitmap", bench_median(first, ROUNDS), libipt);
 	for (size_t k = 0; k < OUTPUTS; k++) {
-		report(json, subject, outputs[k].name, median(outputs[k].seconds), libipt);
+		report(json, subject, outputs[k].name, bench_median(outputs[k].seconds, ROUNDS), libipt);
 		ptl_decoder_free(outputs[k].decoder);
 	}
 	close_libipt(&block_decoder);

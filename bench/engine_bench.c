@@ -159,19 +159,6 @@ static void decode_libipt(struct libipt *libipt, struct sums *sums)
 
 /* ---- measuring ---------------------------------------------------------------------------------------------- */
 
-static int compare_doubles(const void *a, const void *b)
-{
-	double left = *(const double *)a, right = *(const double *)b;
-
-	return left < right ? -1 : left > right;
-}
-
-static double median(double *values, size_t count)
-{
-	qsort(values, count, sizeof(*values), compare_doubles);
-	return values[count / 2];
-}
-
 /* Seconds of one decode, by decoder. */
 struct times {
 	double native, plain, cached;
@@ -248,10 +235,10 @@ static void measure_steady(struct subject *subject, bool json)
 	for (size_t i = 0; i < ROUNDS; i++)
 		for (size_t k = 0; k < 4; k++)
 			seconds[k][i] = seconds_of(decodes[k], &decoders);
-	times = (struct times){0, median(seconds[2], ROUNDS), median(seconds[3], ROUNDS)};
-	times.native = median(seconds[0], ROUNDS);
+	times = (struct times){0, bench_median(seconds[2], ROUNDS), bench_median(seconds[3], ROUNDS)};
+	times.native = bench_median(seconds[0], ROUNDS);
 	report_times(json, "steady, ordered runs", subject->name, (double)subject->pt_size, &times);
-	times.native = median(seconds[1], ROUNDS);
+	times.native = bench_median(seconds[1], ROUNDS);
 	report_times(json, "steady, every block looked at", subject->name, (double)subject->pt_size, &times);
 	native_decoder_close(&decoders.native);
 	close_libipt(&decoders.plain);
@@ -298,8 +285,8 @@ static void measure_first(const char *self, const struct subject *subject, bool 
 	for (size_t i = 0; i < FIRST_ROUNDS; i++)
 		for (size_t k = 0; k < 3; k++)
 			seconds[k][i] = run_fresh(self, engines[k], subject->directory);
-	times = (struct times){median(seconds[0], FIRST_ROUNDS), median(seconds[1], FIRST_ROUNDS),
-			       median(seconds[2], FIRST_ROUNDS)};
+	times = (struct times){bench_median(seconds[0], FIRST_ROUNDS), bench_median(seconds[1], FIRST_ROUNDS),
+			       bench_median(seconds[2], FIRST_ROUNDS)};
 	report_times(json, "first decode in a fresh process", subject->name, (double)subject->pt_size, &times);
 }
 

@@ -119,19 +119,6 @@ static double run_program(char *const argv[], long *kibibytes)
 	return bench_now(CLOCK_MONOTONIC) - start;
 }
 
-static int compare_times(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static double median(double *values)
-{
-	qsort(values, ROUNDS, sizeof(*values), compare_times);
-	return values[ROUNDS / 2];
-}
-
 static void bench_copy(size_t mebibytes)
 {
 	const char *bin = getenv("PTL_BIN");
@@ -163,13 +150,15 @@ static void bench_copy(size_t mebibytes)
 		relog_synced[i] = run_program(synced, &unused);
 	}
 	unlink(out_path);
-	bench_report("cp", (double)mebibytes / median(with_cp), "MiB/s", "");
-	bench_report("cp, then sync of the file", (double)mebibytes / median(with_sync), "MiB/s", "");
-	bench_report("ptl-relog, nothing changes", (double)mebibytes / median(with_relog), "MiB/s", "");
-	bench_report("ptl-relog / cp, time", median(with_relog) / median(with_cp), "", "aim: at most 1.3");
-	bench_report("ptl-relog --hash=sha256 / cp, time", median(with_sha256) / median(with_cp), "", "");
-	bench_report("ptl-relog --sync / cp and sync, time", median(relog_synced) / median(with_sync), "",
+	bench_report("cp", (double)mebibytes / bench_median(with_cp, ROUNDS), "MiB/s", "");
+	bench_report("cp, then sync of the file", (double)mebibytes / bench_median(with_sync, ROUNDS), "MiB/s", "");
+	bench_report("ptl-relog, nothing changes", (double)mebibytes / bench_median(with_relog, ROUNDS), "MiB/s", "");
+	bench_report("ptl-relog / cp, time", bench_median(with_relog, ROUNDS) / bench_median(with_cp, ROUNDS), "",
 		     "aim: at most 1.3");
+	bench_report("ptl-relog --hash=sha256 / cp, time",
+		     bench_median(with_sha256, ROUNDS) / bench_median(with_cp, ROUNDS), "", "");
+	bench_report("ptl-relog --sync / cp and sync, time",
+		     bench_median(relog_synced, ROUNDS) / bench_median(with_sync, ROUNDS), "", "aim: at most 1.3");
 	bench_report("ptl-relog, memory", (double)memory / 1024, "MiB", "aim: below 256");
 }
 

@@ -156,3 +156,13 @@ const char *ptl_flow_event_data_name(unsigned type)
 {
 	return flow_event_data_name(narrow(type));
 }
+
+int flow_library_result(const char *owner, const char *function, int result)
+{
+	if (result > 0)
+		return common_fail(PTL_MISUSE, "the %s %s returned %d: not 0, and no negative status", owner, function,
+				   result);
+	if (result < 0 && !ptl_error_text()[0])
+		common_fail(result, "the %s %s ended the run (%s)", owner, function, ptl_status_name(result));
+	return result;
+}

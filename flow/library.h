@@ -33,6 +33,12 @@ struct ptl_flow_segment flow_library_segment(const struct flow_segment *segment)
  */
 int flow_library_options(const struct ptl_flow_options *given, struct flow_view_options *options);
 
+/*
+ * Converts the result of a caller's function to a status: PTL_MISUSE for a positive result. Supplies an error text if the
+ * caller left no text: call ptl_error_clear before the function. owner: "view's", "callback".
+ */
+int flow_library_result(const char *owner, const char *function, int result);
+
 /* Opens a flow. If `owned` is true, takes ownership of trace on success. */
 int flow_library_open(struct ptl_trace *trace, bool owned, struct ptl_flow **flow);
 

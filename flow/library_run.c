@@ -10,17 +10,6 @@ struct caller {
 	void *context;
 };
 
-/* Converts the result of a caller's function to a status. Supplies an error text if the caller left no text. */
-static int check_result(const char *function, int result)
-{
-	if (result > 0)
-		return common_fail(PTL_MISUSE, "the view's %s returned %d: not 0, and no negative status", function,
-				   result);
-	if (result < 0 && !ptl_error_text()[0])
-		common_fail(result, "the view's %s ended the run (%s)", function, ptl_status_name(result));
-	return result;
-}
-
 static int library_begin(void *context, const struct flow_segment *segment, void **partial)
 {
 	const struct caller *caller = context;
@@ -29,7 +18,7 @@ static int library_begin(void *context, const struct flow_segment *segment, void
 
 	*partial = NULL;
 	ptl_error_clear();
-	status = check_result("begin", caller->view.begin(caller->context, &given, partial));
+	status = flow_library_result("view's", "begin", caller->view.begin(caller->context, &given, partial));
 	if (!status && !*partial)
 		return common_fail(PTL_MISUSE, "the view's begin gave no partial result");
 	return status;
@@ -44,7 +33,7 @@ static int library_consume(void *context, void *partial, const struct flow_segme
 
 	flow_library_batch(&walk, batch, &given, caller->view.counts_only);
 	ptl_error_clear();
-	return check_result("consume", caller->view.consume(caller->context, partial, &given, &walk));
+	return flow_library_result("view's", "consume", caller->view.consume(caller->context, partial, &given, &walk));
 }
 
 static int library_merge(void *context, void *left, void *right)
@@ -52,7 +41,7 @@ static int library_merge(void *context, void *left, void *right)
 	const struct caller *caller = context;
 
 	ptl_error_clear();
-	return check_result("merge", caller->view.merge(caller->context, left, right));
+	return flow_library_result("view's", "merge", caller->view.merge(caller->context, left, right));
 }
 
 static int library_finish(void *context, const struct flow_segment *last, void *result)
@@ -61,7 +50,7 @@ static int library_finish(void *context, const struct flow_segment *last, void *
 	const struct ptl_flow_segment given = flow_library_segment(last);
 
 	ptl_error_clear();
-	return check_result("finish", caller->view.finish(caller->context, &given, result));
+	return flow_library_result("view's", "finish", caller->view.finish(caller->context, &given, result));
 }
 
 static int library_emit(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
@@ -70,7 +59,7 @@ static int library_emit(void *context, const struct flow_segment *segment, void 
 	const struct ptl_flow_segment given = flow_library_segment(segment);
 
 	ptl_error_clear();
-	return check_result("emit", caller->view.emit(caller->context, &given, partial, horizon));
+	return flow_library_result("view's", "emit", caller->view.emit(caller->context, &given, partial, horizon));
 }
 
 static void library_drop(void *context, void *partial)

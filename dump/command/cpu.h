@@ -29,6 +29,12 @@ int dump_cpu_text_summary(const struct dump_cpu_run *cpu_run);
 int dump_cpu_text_slice(void *cpu_run, const struct usage_schedule *schedule, const struct usage_slice *slice);
 int dump_cpu_json_slice(void *cpu_run, const struct usage_schedule *schedule, const struct usage_slice *slice);
 
+/* Whether a list with so many rows has all rows that --limit permits. */
+static inline bool dump_cpu_is_full(const struct dump_cpu_run *cpu_run, uint64_t shown)
+{
+	return cpu_run->limited && shown >= cpu_run->limit;
+}
+
 /* Names of states, as in JSON. */
 extern const char *const dump_cpu_state_names[];
 

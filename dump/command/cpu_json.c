@@ -18,11 +18,6 @@ static bool wants_list(const struct dump_cpu_run *cpu_run, enum dump_cpu_by by)
 	return cpu_run->by == CPU_ALL || cpu_run->by == by;
 }
 
-static bool is_full(const struct dump_cpu_run *cpu_run, uint64_t shown)
-{
-	return cpu_run->limited && shown >= cpu_run->limit;
-}
-
 static void put_thread(const struct dump_cpu_run *cpu_run, const char *key, uint32_t number)
 {
 	struct common_json *json = &cpu_run->run->json_out;
@@ -98,7 +93,7 @@ static void put_cpus(const struct dump_cpu_run *cpu_run)
 	for (size_t i = 0; i < cpu_run->schedule->cpu_count; i++) {
 		const struct usage_cpu *cpu = &cpu_run->schedule->cpus[i];
 
-		if (!cpu->selected || is_full(cpu_run, shown++))
+		if (!cpu->selected || dump_cpu_is_full(cpu_run, shown++))
 			continue;
 		common_json_object(json, NULL);
 		common_json_string(json, "type", "cpu");
@@ -116,7 +111,7 @@ static void put_processes(const struct dump_cpu_run *cpu_run)
 {
 	struct common_json *json = &cpu_run->run->json_out;
 
-	for (size_t i = 0; i < cpu_run->rows->process_count && !is_full(cpu_run, i); i++) {
+	for (size_t i = 0; i < cpu_run->rows->process_count && !dump_cpu_is_full(cpu_run, i); i++) {
 		const struct usage_process *process = &cpu_run->rows->processes[i];
 
 		common_json_object(json, NULL);
@@ -135,7 +130,7 @@ static void put_threads(const struct dump_cpu_run *cpu_run)
 {
 	struct common_json *json = &cpu_run->run->json_out;
 
-	for (size_t i = 0; i < cpu_run->rows->thread_count && !is_full(cpu_run, i); i++) {
+	for (size_t i = 0; i < cpu_run->rows->thread_count && !dump_cpu_is_full(cpu_run, i); i++) {
 		const struct usage_thread *thread = &cpu_run->schedule->threads[cpu_run->rows->threads[i]];
 
 		common_json_object(json, NULL);
@@ -160,7 +155,7 @@ static int put_pairs(const struct dump_cpu_run *cpu_run, const struct usage_pair
 
 	if (!order)
 		return common_fail_memory("pairs of threads", pairs->count * sizeof(*order));
-	for (size_t i = 0; i < pairs->count && !is_full(cpu_run, shown); i++) {
+	for (size_t i = 0; i < pairs->count && !dump_cpu_is_full(cpu_run, shown); i++) {
 		const struct usage_pair *pair = &pairs->list[order[i]];
 
 		if (!dump_cpu_wants_pair(cpu_run, pair->a, pair->b))
@@ -192,7 +187,7 @@ static int put_chains(const struct dump_cpu_run *cpu_run)
 
 	if (!order)
 		return common_fail_memory("chains of wake-ups", chains->count * sizeof(*order));
-	for (size_t i = 0; i < chains->count && !is_full(cpu_run, shown); i++) {
+	for (size_t i = 0; i < chains->count && !dump_cpu_is_full(cpu_run, shown); i++) {
 		const struct usage_chain *chain = &chains->list[order[i]];
 
 		if (!chain->count || !dump_cpu_wants_pair(cpu_run, chain->thread, chain->thread))
@@ -239,7 +234,7 @@ int dump_cpu_json_slice(void *context, const struct usage_schedule *schedule, co
 	struct common_json *json = &cpu_run->run->json_out;
 	const struct usage_thread *thread = &schedule->threads[slice->thread];
 
-	if (!usage_rows_want(schedule, cpu_run->input, slice->thread) || is_full(cpu_run, cpu_run->slices++))
+	if (!usage_rows_want(schedule, cpu_run->input, slice->thread) || dump_cpu_is_full(cpu_run, cpu_run->slices++))
 		return 0;
 	common_json_object(json, NULL);
 	common_json_string(json, "type", "slice");

@@ -8,11 +8,6 @@
 #include "dump/command/cpu.h"
 #include "dump/print/table.h"
 
-static bool is_full(const struct dump_cpu_run *cpu_run, uint64_t shown)
-{
-	return cpu_run->limited && shown >= cpu_run->limit;
-}
-
 static void duration_cell(struct dump_table *table, uint64_t time, enum dump_style style)
 {
 	if (time)
@@ -83,7 +78,7 @@ static int text_cpus(const struct dump_cpu_run *cpu_run)
 	for (size_t i = 0; i < schedule->cpu_count; i++) {
 		const struct usage_cpu *cpu = &schedule->cpus[i];
 
-		if (!cpu->selected || is_full(cpu_run, every++))
+		if (!cpu->selected || dump_cpu_is_full(cpu_run, every++))
 			continue;
 		id_cell(&table, cpu->cpu);
 		duration_cell(&table, cpu->busy, DUMP_STYLE_BOLD);
@@ -121,7 +116,7 @@ static int text_processes(const struct dump_cpu_run *cpu_run)
 	struct dump_table table = {.columns = columns, .column_count = 13};
 	size_t i;
 
-	for (i = 0; i < cpu_run->rows->process_count && !is_full(cpu_run, i); i++) {
+	for (i = 0; i < cpu_run->rows->process_count && !dump_cpu_is_full(cpu_run, i); i++) {
 		const struct usage_process *process = &cpu_run->rows->processes[i];
 
 		id_cell(&table, process->pid);
@@ -144,7 +139,7 @@ static int text_threads(const struct dump_cpu_run *cpu_run)
 	struct dump_table table = {.columns = columns, .column_count = 14};
 	size_t i;
 
-	for (i = 0; i < cpu_run->rows->thread_count && !is_full(cpu_run, i); i++) {
+	for (i = 0; i < cpu_run->rows->thread_count && !dump_cpu_is_full(cpu_run, i); i++) {
 		const struct usage_thread *thread = &cpu_run->schedule->threads[cpu_run->rows->threads[i]];
 
 		id_cell(&table, thread->pid);
@@ -161,13 +156,10 @@ static int text_threads(const struct dump_cpu_run *cpu_run)
 
 /* ---- pairs and chains ------------------------------------------------------------------------------ */
 
-static int text_wakers(const struct dump_cpu_run *cpu_run)
+/* wakes: pairs of wake-ups, which have delays behind the wake-up. */
+static int text_pairs(const struct dump_cpu_run *cpu_run, const struct usage_pairs *pairs, bool wakes,
+		      struct dump_table *table, const char *what)
 {
-	static const struct dump_column columns[] = {{"WAKE-UPS", true},   {"ASLEEP", true},  {"LONGEST", true},
-						     {"MEAN DELAY", true}, {"LONGEST", true}, {"WOKEN", false},
-						     {"WAKER", false}};
-	const struct usage_pairs *pairs = &cpu_run->schedule->wakes;
-	struct dump_table table = {.columns = columns, .column_count = 7};
 	uint32_t *order = usage_pairs_sort(pairs);
 	uint64_t shown = 0, all = 0;
 
@@ -176,46 +168,41 @@ static int text_wakers(const struct dump_cpu_run *cpu_run)
 	for (size_t i = 0; i < pairs->count; i++) {
 		const struct usage_pair *pair = &pairs->list[order[i]];
 
-		if (!dump_cpu_wants_pair(cpu_run, pair->a, pair->b) || is_full(cpu_run, all++))
+		if (!dump_cpu_wants_pair(cpu_run, pair->a, pair->b) || dump_cpu_is_full(cpu_run, all++))
 			continue;
-		count_cell(&table, pair->count);
-		duration_cell(&table, pair->total, DUMP_STYLE_BOLD);
-		duration_cell(&table, pair->longest, DUMP_STYLE_PLAIN);
-		mean_cell(&table, pair->delay, pair->count);
-		duration_cell(&table, pair->longest_delay, DUMP_STYLE_PLAIN);
-		thread_cell(cpu_run, &table, pair->b);
-		thread_cell(cpu_run, &table, pair->a);
+		count_cell(table, pair->count);
+		duration_cell(table, pair->total, DUMP_STYLE_BOLD);
+		duration_cell(table, pair->longest, DUMP_STYLE_PLAIN);
+		if (wakes) {
+			mean_cell(table, pair->delay, pair->count);
+			duration_cell(table, pair->longest_delay, DUMP_STYLE_PLAIN);
+		}
+		thread_cell(cpu_run, table, pair->b);
+		thread_cell(cpu_run, table, pair->a);
 		shown++;
 	}
 	free(order);
-	return end_list(cpu_run, &table, "wake-ups", shown, all);
+	return end_list(cpu_run, table, what, shown, all);
+}
+
+static int text_wakers(const struct dump_cpu_run *cpu_run)
+{
+	static const struct dump_column columns[] = {{"WAKE-UPS", true},   {"ASLEEP", true},  {"LONGEST", true},
+						     {"MEAN DELAY", true}, {"LONGEST", true}, {"WOKEN", false},
+						     {"WAKER", false}};
+	struct dump_table table = {.columns = columns, .column_count = 7};
+
+	return text_pairs(cpu_run, &cpu_run->schedule->wakes, true, &table, "wake-ups");
 }
 
 static int text_ahead(const struct dump_cpu_run *cpu_run)
 {
 	static const struct dump_column columns[] = {
 		{"WAITS", true}, {"WAITED", true}, {"LONGEST", true}, {"WAITING", false}, {"RUNNING", false}};
-	const struct usage_pairs *pairs = &cpu_run->schedule->ahead;
 	struct dump_table table = {.columns = columns, .column_count = 5};
-	uint32_t *order = usage_pairs_sort(pairs);
-	uint64_t shown = 0, all = 0;
 
-	if (!order)
-		return common_fail_memory("pairs of threads", pairs->count * sizeof(*order));
-	for (size_t i = 0; i < pairs->count; i++) {
-		const struct usage_pair *pair = &pairs->list[order[i]];
-
-		if (!dump_cpu_wants_pair(cpu_run, pair->a, pair->b) || is_full(cpu_run, all++))
-			continue;
-		count_cell(&table, pair->count);
-		duration_cell(&table, pair->total, DUMP_STYLE_BOLD);
-		duration_cell(&table, pair->longest, DUMP_STYLE_PLAIN);
-		thread_cell(cpu_run, &table, pair->b);
-		thread_cell(cpu_run, &table, pair->a);
-		shown++;
-	}
-	free(order);
-	return end_list(cpu_run, &table, "waits for a CPU, and who ran there before", shown, all);
+	return text_pairs(cpu_run, &cpu_run->schedule->ahead, false, &table,
+			  "waits for a CPU, and who ran there before");
 }
 
 static int text_chains(const struct dump_cpu_run *cpu_run)
@@ -233,7 +220,7 @@ static int text_chains(const struct dump_cpu_run *cpu_run)
 		const struct usage_chain *chain = &chains->list[order[i]];
 
 		if (!chain->count || !dump_cpu_wants_pair(cpu_run, chain->thread, chain->thread) ||
-		    is_full(cpu_run, all++))
+		    dump_cpu_is_full(cpu_run, all++))
 			continue;
 		count_cell(&table, chain->count);
 		duration_cell(&table, chain->total, DUMP_STYLE_BOLD);
@@ -270,7 +257,7 @@ int dump_cpu_text_slice(void *context, const struct usage_schedule *schedule, co
 	struct ptl_bytes text = {0};
 	int status;
 
-	if (!usage_rows_want(schedule, cpu_run->input, slice->thread) || is_full(cpu_run, cpu_run->slices))
+	if (!usage_rows_want(schedule, cpu_run->input, slice->thread) || dump_cpu_is_full(cpu_run, cpu_run->slices))
 		return 0;
 	if (!cpu_run->slices++)
 		fprintf(cpu_run->run->out, "%s      START ms   CPU  RUNNING     WAITED      THEN      THREAD%s\n",

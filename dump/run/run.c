@@ -215,13 +215,8 @@ static int check_images(const struct dump_run *run, const struct flow_timeline *
 
 int dump_run_timeline(const struct dump_run *run, struct flow_timeline **timeline)
 {
-	struct flow_made_set made = {0};
-	int status = flow_made_open(&made, run->trace);
+	int status = flow_made_timeline(run->trace, timeline);
 	uint64_t skipped;
-
-	if (status == 0)
-		status = flow_timeline_build_named(run->trace, &made, timeline);
-	flow_made_free(&made);
 
 	if (status < 0)
 		return status;

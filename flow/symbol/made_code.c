@@ -353,3 +353,14 @@ int flow_made_open(struct flow_made_set *set, struct ptl_trace *trace)
 	free(orders.names);
 	return status;
 }
+
+int flow_made_timeline(struct ptl_trace *trace, struct flow_timeline **timeline)
+{
+	struct flow_made_set made = {0};
+	int status = flow_made_open(&made, trace);
+
+	if (status == 0)
+		status = flow_timeline_build_named(trace, &made, timeline);
+	flow_made_free(&made);
+	return status;
+}

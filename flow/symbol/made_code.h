@@ -6,6 +6,7 @@
 #include <ptl/reader.h>
 
 #include "flow/timeline/made_names.h"
+#include "flow/timeline/timeline.h"
 
 /*
  * Reads the names of each process from the user's files, or else from the trace's files. Finds the start time and layer
@@ -14,5 +15,7 @@
  * ptl_process.
  */
 int flow_made_open(struct flow_made_set *set, struct ptl_trace *trace);
+/* Builds a timeline with these names. Returns the status of flow_made_open or flow_timeline_build_named. */
+int flow_made_timeline(struct ptl_trace *trace, struct flow_timeline **timeline);
 
 #endif

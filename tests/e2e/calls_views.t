@@ -9,26 +9,10 @@ import re
 import shutil
 import sys
 
+from dump_test import dump, objects, record
 from scratch_test import BIN, DUMP, check, path, plan, run, skip
 
 PROGRAMS = os.environ["PTL_PROGRAMS"]
-
-
-def record(output, *command, options=()):
-    done = run(os.path.join(BIN, "ptl-record"), "-q", "-f", "-o", output, *options, "--", *command)
-    if done.returncode:
-        raise SystemExit(f"Bail out! {command}: {done.stderr}")
-
-
-def dump(*arguments):
-    done = run(DUMP, *arguments)
-    if done.returncode:
-        raise SystemExit(f"Bail out! {arguments}: {done.stderr}")
-    return done.stdout
-
-
-def objects(*arguments):
-    return [json.loads(line) for line in dump(*arguments).splitlines()]
 
 
 def calls_of(*arguments):

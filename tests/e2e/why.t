@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 
+from dump_test import dump, objects, record
 from scratch_test import BIN, DUMP, check, path, plan, run, skip
 
 PROGRAMS = os.environ["PTL_PROGRAMS"]
@@ -16,23 +17,6 @@ def line_of(words):
     """The number of the source line with these words."""
     with open(SOURCE, encoding="utf-8") as source:
         return next(number for number, line in enumerate(source, 1) if words in line)
-
-
-def record(output, *command, options=()):
-    done = run(os.path.join(BIN, "ptl-record"), "-q", "-f", "-o", output, *options, "--", *command)
-    if done.returncode:
-        raise SystemExit(f"Bail out! {command}: {done.stderr}")
-
-
-def dump(*arguments):
-    done = run(DUMP, *arguments)
-    if done.returncode:
-        raise SystemExit(f"Bail out! {arguments}: {done.stderr}")
-    return done.stdout
-
-
-def objects(*arguments):
-    return [json.loads(line) for line in dump(*arguments).splitlines()]
 
 
 # A clock that counts instructions: the machine's other work makes no call slow. Waiting needs a real clock.
