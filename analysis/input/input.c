@@ -7,6 +7,7 @@
 #include "common/error.h"
 #include "common/text/nearest.h"
 #include "common/text/text.h"
+
 bool analysis_filter_is_narrowed(const struct analysis_filter *filter)
 {
 	return filter->pids.count || filter->tids.count || filter->cpus.count || filter->images.count;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/program/message.h"
+
 void analysis_note_nothing(const struct analysis_input *input, const char *what, bool any)
 {
 	const struct analysis_filter *filter = input->filter;
