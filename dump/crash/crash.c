@@ -413,6 +413,7 @@ int dump_crash_report_make(struct dump_crash_report *report)
 	dump_source_texts_start(&report->texts, report->run->trace);
 	if (status == 0 && !report->failures.count && !report->failed_only) {
 		report->running = true;
+		dump_failures_free(&report->failures);
 		status = dump_failures_find_running(&report->failures, report->run, report->timeline);
 	}
 	return status == 0 ? report_make_list(report) : status;

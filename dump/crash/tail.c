@@ -155,7 +155,9 @@ static int tail_join(struct dump_crash_tail *tail, const struct tail_part *part,
 		tail->gap |= part->gap;
 		return 0;
 	}
-	memmove(tail->blocks, tail->blocks + (tail->count - kept), kept * sizeof(*blocks));
+	if (kept)
+		memmove(tail->blocks, tail->blocks + (tail->count - kept), kept * sizeof(*blocks));
+	tail->count = kept;
 	blocks = realloc(tail->blocks, (kept + part->count) * sizeof(*blocks));
 	if (!blocks)
 		return common_fail_memory("blocks", kept + part->count);

@@ -90,6 +90,7 @@ def machine_interface(name):
 
 
 SPINNER = """#include <pthread.h>
+#include <sched.h>
 static volatile int sum;
 static int *volatile nothing;
 static void *spin(void *unused) { for (;;) sum++; return unused; }
@@ -98,6 +99,8 @@ int main(void)
 {
 	pthread_t one, other;
 	pthread_create(&one, NULL, spin, NULL);
+	while (!sum)
+		sched_yield();
 	pthread_create(&other, NULL, crash, NULL);
 	return pthread_join(other, NULL);
 }
