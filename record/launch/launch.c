@@ -101,5 +101,7 @@ int record_launch(const struct record_launch *launch, pid_t *pid)
 	if (status == 0)
 		status = wait_for_program(launch, ends[0]);
 	close(ends[0]);
+	if (status < 0)
+		*pid = 0;
 	return status;
 }

@@ -29,7 +29,7 @@ struct record_launch {
 
 /*
  * Starts the program as a child with the recorder's standard streams, process group, and the signal handling from
- * before record_signals_start. Returns after execve. Fails with PTL_SYSTEM.
+ * before record_signals_start. Returns after execve. Fails with PTL_SYSTEM; *pid is then 0.
  */
 int record_launch(const struct record_launch *launch, pid_t *pid);
 

@@ -355,6 +355,11 @@ static int record_command(struct record_session *session, const struct record_so
 	status = open_sources(session, sources);
 	if (status == 0)
 		status = start_session(session, command, &files);
+	/* A command that runs is waited for, whatever fails in the recorder. */
+	if (status < 0 && session->pid > 0) {
+		record_session_fail(session, status);
+		status = 0;
+	}
 	if (status == 0) {
 		run_session(session);
 		status = finish_session(session, path);
