@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "common/text/text.h"
+#include "dump/gdb/packets.h"
 
 /* Characters that XML permits. Bytes of broken UTF-8 and control characters become \xNN. */
 static void add_attribute(struct ptl_bytes *xml, const char *name, const char *value)
@@ -105,8 +106,26 @@ void dump_gdb_blocks_document(const struct dump_gdb_thread *thread, struct ptl_b
 	common_text_add(xml, "</btrace>");
 }
 
-void dump_gdb_trace_settings_document(struct ptl_bytes *xml)
+void dump_gdb_packets_document(const struct dump_gdb_model *model, const struct dump_gdb_thread *thread,
+			       struct ptl_bytes *xml)
 {
-	/* gdb's default size of a live trace's buffer. The server ignores the size. */
-	common_text_add(xml, "<btrace-conf version=\"1.0\"><bts size=\"0x10000\"/></btrace-conf>");
+	struct ptl_bytes packets = {0};
+
+	common_text_add(xml, "<btrace version=\"1.0\">");
+	if (thread && thread->count) {
+		/* No CPU: libipt then applies no errata. */
+		common_text_add(xml, "<pt><pt-config/><raw>");
+		xml->failed |= !dump_gdb_packets_make(model, thread, &packets);
+		common_text_hex_bytes(xml, packets.data, packets.size);
+		common_text_add(xml, "</raw></pt>");
+	}
+	common_text_add(xml, "</btrace>");
+	common_bytes_free(&packets);
+}
+
+void dump_gdb_trace_settings_document(bool packets, struct ptl_bytes *xml)
+{
+	/* gdb's default sizes of a live trace's buffer. The server ignores the size. */
+	common_text_format(xml, "<btrace-conf version=\"1.0\"><%s/></btrace-conf>",
+			   packets ? "pt size=\"0x4000\"" : "bts size=\"0x10000\"");
 }

@@ -14,6 +14,10 @@ void dump_gdb_threads_document(const struct dump_gdb_model *model, bool processe
 void dump_gdb_libraries_document(const struct dump_gdb_model *model, struct ptl_bytes *xml);
 /* The blocks of a thread, from the last to the first; NULL: no blocks. */
 void dump_gdb_blocks_document(const struct dump_gdb_thread *thread, struct ptl_bytes *xml);
-void dump_gdb_trace_settings_document(struct ptl_bytes *xml);
+/* The blocks of a thread as Intel PT packets; NULL: no packets. xml->failed: packets cannot tell the blocks. */
+void dump_gdb_packets_document(const struct dump_gdb_model *model, const struct dump_gdb_thread *thread,
+			       struct ptl_bytes *xml);
+/* packets: gdb gets packets, not blocks. */
+void dump_gdb_trace_settings_document(bool packets, struct ptl_bytes *xml);
 
 #endif

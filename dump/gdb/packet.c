@@ -36,6 +36,8 @@ static enum dump_gdb_input packet_outside(struct dump_gdb_parser *parser, uint8_
 		return DUMP_GDB_INTERRUPT;
 	else if (byte == '-')
 		return DUMP_GDB_RESEND;
+	else if (byte == '+')
+		return DUMP_GDB_RECEIVED;
 	return DUMP_GDB_NOTHING;
 }
 

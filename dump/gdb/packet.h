@@ -17,6 +17,7 @@ enum dump_gdb_input {
 	DUMP_GDB_PACKET,    /* a packet is complete */
 	DUMP_GDB_INTERRUPT, /* the byte 0x03: gdb's user interrupts the program */
 	DUMP_GDB_RESEND,    /* gdb did not understand the last reply */
+	DUMP_GDB_RECEIVED,  /* gdb has the last reply */
 	DUMP_GDB_DAMAGED,   /* bad packet: wrong checksum, or too long */
 };
 

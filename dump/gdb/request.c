@@ -11,6 +11,7 @@
 #include "common/text/text.h"
 #include "dump/gdb/document.h"
 #include "dump/gdb/file_request.h"
+#include "dump/gdb/packets.h"
 #include "dump/gdb/signal_info.h"
 
 #define ERROR "E01"
@@ -278,6 +279,15 @@ static uint64_t *shown_generation(struct dump_gdb_server *server)
 	return request_index(server) < server->shown_count ? &server->shown[request_index(server)] : NULL;
 }
 
+/* A recording that begins has nothing yet of the thread. */
+static void forget_shown(struct dump_gdb_server *server)
+{
+	uint64_t *shown = shown_generation(server);
+
+	if (shown)
+		*shown = 0;
+}
+
 static void make_document(struct dump_gdb_server *server, enum document document, bool has_blocks)
 {
 	switch (document) {
@@ -291,10 +301,14 @@ static void make_document(struct dump_gdb_server *server, enum document document
 		dump_gdb_libraries_document(server->model, &server->xml);
 		break;
 	case DOCUMENT_SETTINGS:
-		dump_gdb_trace_settings_document(&server->xml);
+		dump_gdb_trace_settings_document(server->packets, &server->xml);
 		break;
 	case DOCUMENT_BLOCKS:
-		dump_gdb_blocks_document(has_blocks ? request_thread(server) : NULL, &server->xml);
+		if (server->packets)
+			dump_gdb_packets_document(server->model, has_blocks ? request_thread(server) : NULL,
+						  &server->xml);
+		else
+			dump_gdb_blocks_document(has_blocks ? request_thread(server) : NULL, &server->xml);
 		break;
 	}
 }
@@ -380,6 +394,27 @@ static void answer_new_blocks(struct dump_gdb_server *server, const char *text, 
 	answer_part(server, DOCUMENT_BLOCKS, changed, text, reply);
 }
 
+static void answer_record_blocks(struct dump_gdb_server *server, const char *text, struct ptl_bytes *reply)
+{
+	(void)text;
+	server->packets = false;
+	forget_shown(server);
+	common_text_add(reply, "OK");
+}
+
+/* After a refusal, gdb asks for blocks. */
+static void answer_record_packets(struct dump_gdb_server *server, const char *text, struct ptl_bytes *reply)
+{
+	const struct dump_gdb_thread *thread = request_thread(server);
+	struct ptl_bytes packets = {0};
+
+	(void)text;
+	server->packets = thread && dump_gdb_packets_make(server->model, thread, &packets);
+	forget_shown(server);
+	common_text_add(reply, server->packets ? "OK" : ERROR);
+	common_bytes_free(&packets);
+}
+
 static void answer_program(struct dump_gdb_server *server, const char *text, struct ptl_bytes *reply)
 {
 	const char *path = server->model->program.path;
@@ -436,7 +471,7 @@ static void answer_features(struct dump_gdb_server *server, const char *text, st
 			   "qXfer:threads:read+;qXfer:exec-file:read+;qXfer:auxv:read+;qXfer:siginfo:read+;qXfer:"
 			   "libraries-svr4:read+;"
 			   "augmented-libraries-svr4-read+;qXfer:btrace:read+;qXfer:btrace-conf:read+;Qbtrace:bts+;"
-			   "Qbtrace:off+;Qbtrace-conf:bts:size+",
+			   "Qbtrace:pt+;Qbtrace:off+;Qbtrace-conf:bts:size+",
 			   DUMP_GDB_PACKET_MAX);
 }
 
@@ -487,6 +522,8 @@ static const struct {
 	{"qXfer:btrace:read:new:", answer_new_blocks},
 	{"qXfer:btrace:read:delta:", answer_refusal},
 	{"qXfer:btrace-conf:read::", answer_settings},
+	{"Qbtrace:pt", answer_record_packets},
+	{"Qbtrace:bts", answer_record_blocks},
 	{"Qbtrace:", answer_ok},
 	{"Qbtrace-conf:", answer_ok},
 	{"qAttached", answer_attached},

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/error.h"
@@ -14,18 +15,30 @@
 /* A client that sends this number of damaged packets is not gdb. */
 #define DAMAGED_MAX 100
 
+/* gdb repeats a request without an answer after 2 seconds, which pass while the trace is decoded. A repetition has no reply of its own. */
+static bool is_repetition(const struct dump_gdb_server *server)
+{
+	return server->request.size && server->request.size == server->parser.size &&
+	       memcmp(server->request.data, server->parser.data, server->parser.size) == 0;
+}
+
 static int server_answer(struct dump_gdb_server *server, struct ptl_bytes *out)
 {
 	const bool acks = !server->no_acks;
 	struct ptl_bytes reply = {0};
 
-	dump_gdb_request_answer(server, (const char *)server->parser.data, &reply);
 	if (acks)
 		common_write_le(out, '+', 1);
+	if (is_repetition(server))
+		return 0;
+	dump_gdb_request_answer(server, (const char *)server->parser.data, &reply);
+	server->request.size = 0;
+	if (!server->no_acks)
+		common_write_bytes(&server->request, server->parser.data, server->parser.size);
 	server->reply.size = 0;
 	dump_gdb_packet_write(reply.data, reply.size, &server->reply);
 	common_write_bytes(out, server->reply.data, server->reply.size);
-	out->failed |= reply.failed || server->reply.failed;
+	out->failed |= reply.failed || server->reply.failed || server->request.failed;
 	common_bytes_free(&reply);
 	return out->failed ? common_fail_memory("a reply", out->size) : 0;
 }
@@ -44,6 +57,9 @@ int dump_gdb_server_take(struct dump_gdb_server *server, const uint8_t *bytes, s
 			break;
 		case DUMP_GDB_RESEND:
 			common_write_bytes(out, server->reply.data, server->reply.size);
+			break;
+		case DUMP_GDB_RECEIVED:
+			server->request.size = 0;
 			break;
 		case DUMP_GDB_DAMAGED:
 			common_write_le(out, '-', 1);
@@ -88,6 +104,7 @@ void dump_gdb_server_free(struct dump_gdb_server *server)
 	dump_gdb_files_close(server);
 	common_bytes_free(&server->xml);
 	common_bytes_free(&server->reply);
+	common_bytes_free(&server->request);
 	free(server->shown);
 	server->shown = NULL;
 	server->shown_count = 0;

@@ -15,6 +15,7 @@ struct dump_gdb_server {
 	bool no_acks;         /* gdb and server have agreed to send no '+' */
 	bool processes;       /* gdb takes ids of threads with their process */
 	bool ended;           /* gdb has disconnected */
+	bool packets;         /* gdb asked for Intel PT packets instead of blocks */
 	unsigned damaged;     /* damaged packets since the last sound packet */
 	uint32_t tid;         /* thread of requests; 0: the current thread of the model */
 	struct ptl_bytes xml; /* the document that gdb reads part by part */
@@ -23,7 +24,8 @@ struct dump_gdb_server {
 	size_t shown_count;
 	int files[DUMP_GDB_FILES]; /* by number: file descriptor + 1; 0: not open */
 	struct dump_gdb_parser parser;
-	struct ptl_bytes reply; /* last reply, for a repetition */
+	struct ptl_bytes reply;   /* last reply, for a repetition */
+	struct ptl_bytes request; /* the request of this reply; empty: gdb has the reply */
 };
 
 /*

@@ -24,6 +24,8 @@ def steps(name, tid, count=40):
 
 def crash(name, *options):
     got = gdb(name, "backtrace", "reverse-step", 'printf "$1 = %d, %d, (void *) %p\\n", $_siginfo.si_signo, $_siginfo.si_code, $_siginfo._sifields._sigfault.si_addr', "info program", "print nothing", "info registers rax", "ptl-where", options=options)
+    got_format = gdb(name, "info record", options=options).stdout
+    check("gdb gets packets if it can decode packets", "Recording format: Intel Processor Trace." in got_format, got_format)
     check("the trace ends with the signal", "stopped by SIGSEGV at 0x0" in got.stdout, got)
     check("gdb knows the signal's address", re.search(r"^\$\d+ = 11, 1, \(void \*\) \(nil\)$", got.stdout, re.M), got)
     check("gdb shows the line of the crash", "*nothing = 1;" in got.stdout, got)

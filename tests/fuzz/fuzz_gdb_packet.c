@@ -63,6 +63,7 @@ static void make_packets(const uint8_t *data, size_t size, struct ptl_bytes *pac
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct dump_gdb_block blocks[] = {{0x1000, 0x1010, 1, 4, 0}, {0, 0, 2, 0, 1}, {0x1800, 0x1800, 3, 1, 0}};
+	struct dump_gdb_block plain = {0x1000, 0x1003, 1, 4, 0};
 	struct dump_gdb_thread threads[] = {{.tid = 17,
 					     .name = "<main>",
 					     .blocks = blocks,
@@ -70,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 					     .next = 0x1900,
 					     .signal = 11,
 					     .fatal = {.signal = 11, .has_address = true, .address = 0x7d232a24}},
-					    {.tid = 18, .signal = 11}};
+					    {.tid = 18, .signal = 11, .blocks = &plain, .count = 1, .next = 0x1002}};
 	const struct dump_gdb_library library = {.path = "/lib/a&b.so", .file = "/dev/null", .bias = 0x1000};
 	struct dump_gdb_model model = {
 		.pid = 17,

@@ -29,7 +29,8 @@ static void packets(void **state)
 {
 	(void)state;
 	memset(&parser, 0, sizeof(parser));
-	assert_int_equal(parse("+$g#67", 6), DUMP_GDB_PACKET);
+	assert_int_equal(parse("+$g#67", 6), DUMP_GDB_RECEIVED);
+	assert_int_equal(parse("$g#67", 5), DUMP_GDB_PACKET);
 	assert_string_equal(packet_text(), "g");
 	assert_int_equal(parse("$g#68", 5), DUMP_GDB_DAMAGED);
 	assert_int_equal(parse("$g#6x", 5), DUMP_GDB_DAMAGED);
@@ -111,23 +112,56 @@ static struct dump_gdb_model model = {
 	.pid = 0x10, .threads = threads, .thread_count = 2, .generation = 1, .read_memory = read_memory};
 static struct dump_gdb_server server = {.model = &model};
 
-/* The reply to a request, in a static buffer. */
+static size_t talk_size; /* of talk's last result */
+
+/* Sends bytes to the server. Returns all that the server sends, in a static buffer. */
+static const char *talk(const char *bytes, size_t size)
+{
+	static char text[4096];
+	struct ptl_bytes out = {0};
+
+	assert_int_equal(dump_gdb_server_take(&server, (const uint8_t *)bytes, size, &out), 0);
+	assert_true(out.size < sizeof(text));
+	memcpy(text, out.data, out.size);
+	text[out.size] = 0;
+	talk_size = out.size;
+	common_bytes_free(&out);
+	return text;
+}
+
+/* The reply to a request, in a static buffer, after gdb has got the reply before. */
 static const char *ask(const char *request)
 {
 	static char text[4096];
-	struct ptl_bytes packet = {0}, out = {0};
+	struct ptl_bytes packet = {0};
+	const char *answer;
 	size_t used;
 
+	common_write_bytes(&packet, "+", 1);
 	dump_gdb_packet_write((const uint8_t *)request, strlen(request), &packet);
-	assert_int_equal(dump_gdb_server_take(&server, packet.data, packet.size, &out), 0);
+	answer = talk((const char *)packet.data, packet.size);
+	assert_int_equal(answer[0], '+');
 	memset(&parser, 0, sizeof(parser));
-	assert_int_equal(dump_gdb_parse(&parser, out.data, out.size, &used), DUMP_GDB_PACKET);
-	assert_int_equal(used, out.size);
+	assert_int_equal(dump_gdb_parse(&parser, (const uint8_t *)answer + 1, talk_size - 1, &used), DUMP_GDB_PACKET);
+	assert_int_equal(used, talk_size - 1);
 	memcpy(text, parser.data, parser.size + 1 < sizeof(text) ? parser.size + 1 : sizeof(text));
 	text[sizeof(text) - 1] = 0;
 	common_bytes_free(&packet);
-	common_bytes_free(&out);
 	return text;
+}
+
+/* gdb repeats a request that was not answered for 2 seconds, and waits for a single reply. */
+static void repetitions(void **state)
+{
+	(void)state;
+	assert_string_equal(talk("$?#3f$?#3f", 10), "+$T0bthread:11;#35+");
+	assert_string_equal(talk("+$?#3f", 6), "+$T0bthread:11;#35");
+	assert_string_equal(talk("-", 1), "$T0bthread:11;#35");
+	/* Without acknowledgements, nothing tells a repetition from a second request. */
+	assert_string_equal(ask("QStartNoAckMode"), "OK");
+	assert_string_equal(talk("+$?#3f$?#3f", 11), "$T0bthread:11;#35$T0bthread:11;#35");
+	server.no_acks = false;
+	dump_gdb_server_free(&server);
 }
 
 static void requests(void **state)
@@ -149,6 +183,11 @@ static void requests(void **state)
 			    "l<btrace version=\"1.0\"><block begin=\"0x2001\" end=\"0x2001\"/>"
 			    "<block begin=\"0x2001\" end=\"0x2001\"/><block begin=\"0x2000\" end=\"0x2000\"/>"
 			    "<block begin=\"0x1\" end=\"0x0\"/><block begin=\"0x1000\" end=\"0x1004\"/></btrace>");
+	/* Packets cannot tell a gap. */
+	assert_string_equal(ask("Qbtrace:pt"), "E01");
+	assert_non_null(strstr(ask("qXfer:btrace-conf:read::0,fff"), "<bts "));
+	assert_string_equal(ask("Qbtrace:bts"), "OK");
+	assert_non_null(strstr(ask("qXfer:btrace:read:new:0,fff"), "<block "));
 	assert_string_equal(ask("qXfer:btrace:read:new:0,fff"), "l<btrace version=\"1.0\"></btrace>");
 	assert_string_equal(ask("qXfer:btrace:read:all:5,3"), "mce ");
 	assert_string_equal(ask("qXfer:btrace:read:all:fffff,3"), "E01");
@@ -170,7 +209,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(packets), cmocka_unit_test(long_packets), cmocka_unit_test(written),
-		cmocka_unit_test(numbers), cmocka_unit_test(requests),
+		cmocka_unit_test(numbers), cmocka_unit_test(repetitions),  cmocka_unit_test(requests),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
