@@ -15,6 +15,7 @@
 #include "common/text/guid.h"
 #include "format/metadata/input_hash.h"
 #include "import/perf/import.h"
+#include "perf/fields.h"
 
 #define LOOK_AHEAD 100000u /* records that are searched for the first time */
 #define CHECK_EVERY 1024u  /* records between checks for signals */
@@ -33,13 +34,14 @@ struct take_record {
 static int take_lost(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 		     size_t body)
 {
-	const size_t at = record->type == PERF_RECORD_LOST ? 8 : 0;
+	struct perf_fields fields;
+	const bool known = perf_fields_read(record->type, record->misc, record->body, body, &fields);
 	const struct ptl_loss loss = {
 		.kind = PTL_LOSS_EVENTS,
 		.stream = PTL_NO_ID,
 		.pid = sample->pid,
 		.tid = sample->tid,
-		.count = body >= at + 8 ? common_load64(record->body + at) : 0,
+		.count = known ? fields.lost : 0,
 		.first_time = perf_time(import, sample),
 		.cause = record->type == PERF_RECORD_LOST ? "perf's ring buffer was full"
 							  : "the kernel dropped samples",

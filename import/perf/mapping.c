@@ -1,27 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parses MMAP and MMAP2 records. */
+/* Converts MMAP and MMAP2 records. */
 #include "import/perf/mapping.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "common/bytes.h"
+#include "perf/fields.h"
 
 #define KERNEL_HALF 0xffff800000000000u /* lowest kernel address of x86-64 */
-
-static bool read_build_id(struct common_cursor *cursor, struct perf_build_id *id)
-{
-	const uint8_t *bytes;
-
-	id->size = common_read8(cursor);
-	common_read_bytes(cursor, 3);
-	bytes = common_read_bytes(cursor, PERF_BUILD_ID_MAX);
-	if (!bytes || id->size > PERF_BUILD_ID_MAX)
-		return false;
-	memcpy(id->bytes, bytes, id->size);
-	return true;
-}
 
 static void clean_path(char *path)
 {
@@ -47,34 +34,27 @@ static bool is_kernel(const struct perf_record *record, const struct perf_mappin
 
 bool perf_mapping_parse(const struct perf_record *record, size_t body, struct perf_mapping *mapping)
 {
-	struct common_cursor cursor = common_cursor(record->body, body);
-	const char *path;
-	size_t left;
+	struct perf_fields fields;
 
-	*mapping = (struct perf_mapping){.pid = common_read32(&cursor), .tid = common_read32(&cursor)};
-	mapping->base = common_read64(&cursor);
-	mapping->size = common_read64(&cursor);
-	mapping->offset = common_read64(&cursor);
-	if (record->type == PERF_RECORD_MMAP) {
-		mapping->protection = record->misc & PERF_MISC_MMAP_DATA ? PROT_READ : PROT_READ | PROT_EXEC;
-	} else if (record->misc & PERF_MISC_MMAP_BUILD_ID) {
-		if (!read_build_id(&cursor, &mapping->id))
-			return false;
-	} else {
-		mapping->device_major = common_read32(&cursor);
-		mapping->device_minor = common_read32(&cursor);
-		mapping->inode = common_read64(&cursor);
-		common_read64(&cursor); /* generation */
-	}
-	if (record->type == PERF_RECORD_MMAP2) {
-		mapping->protection = common_read32(&cursor);
-		common_read32(&cursor); /* flags */
-	}
-	left = common_cursor_left(&cursor);
-	path = (const char *)common_read_bytes(&cursor, left);
-	if (cursor.failed)
+	if (!perf_fields_read(record->type, record->misc, record->body, body, &fields))
 		return false;
-	snprintf(mapping->path, sizeof(mapping->path), "%.*s", (int)strnlen(path, left), path);
+	*mapping = (struct perf_mapping){
+		.pid = fields.pid,
+		.tid = fields.tid,
+		.base = fields.base,
+		.size = fields.size,
+		.offset = fields.file_offset,
+		.device_major = fields.device_major,
+		.device_minor = fields.device_minor,
+		.inode = fields.inode,
+		.id = {.size = fields.build_id_size},
+		.protection = fields.protection,
+	};
+	if (fields.build_id)
+		memcpy(mapping->id.bytes, fields.build_id, fields.build_id_size);
+	if (record->type == PERF_RECORD_MMAP)
+		mapping->protection = record->misc & PERF_MISC_MMAP_DATA ? PROT_READ : PROT_READ | PROT_EXEC;
+	snprintf(mapping->path, sizeof(mapping->path), "%.*s", (int)fields.name_size, fields.name);
 	clean_path(mapping->path);
 	mapping->kernel = is_kernel(record, mapping);
 	return true;

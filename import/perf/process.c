@@ -9,6 +9,7 @@
 #include "common/error.h"
 #include "format/event/kernel_switch.h"
 #include "import/perf/import.h"
+#include "perf/fields.h"
 
 #define NAME_SIZE 64
 #define PROCESSES_MAX (1u << 22)
@@ -283,11 +284,12 @@ uint32_t perf_thread_process(const struct perf_import *import, uint32_t tid)
 
 int perf_thread_seen(struct perf_import *import, const struct perf_record *record)
 {
-	const size_t tid = record->type == PERF_RECORD_FORK ? 8 : 4;
+	struct perf_fields fields;
 
-	if ((record->type != PERF_RECORD_FORK && record->type != PERF_RECORD_COMM) || record->size < tid + 4)
+	if ((record->type != PERF_RECORD_FORK && record->type != PERF_RECORD_COMM) ||
+	    !perf_fields_read(record->type, record->misc, record->body, record->size, &fields))
 		return 0;
-	return common_hash_map_put(&import->threads, common_load32(record->body + tid), common_load32(record->body));
+	return common_hash_map_put(&import->threads, fields.tid, fields.pid);
 }
 
 /* Handles a COMM record of an existing process or thread. */
@@ -348,57 +350,49 @@ static int comm_changed(struct perf_import *import, const struct perf_record *re
 int perf_comm(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 	      size_t body)
 {
-	struct common_cursor cursor = common_cursor(record->body, body);
-	const uint32_t pid = common_read32(&cursor), tid = common_read32(&cursor);
-	const size_t left = common_cursor_left(&cursor);
-	const char *text = (const char *)common_read_bytes(&cursor, left);
-	const struct ptl_event at = moment(import, sample, tid);
+	struct perf_fields fields;
+	struct ptl_event at;
 	char name[NAME_SIZE];
+	uint32_t pid;
 	int status;
 
-	if (cursor.failed)
+	if (!perf_fields_read(record->type, record->misc, record->body, body, &fields))
 		return common_fail(PTL_CORRUPT, "offset %llu: a name without a process",
 				   (unsigned long long)record->offset);
-	snprintf(name, sizeof(name), "%.*s", (int)(left < NAME_SIZE ? left : NAME_SIZE - 1), text);
+	pid = fields.pid;
+	at = moment(import, sample, fields.tid);
+	snprintf(name, sizeof(name), "%.*s", (int)(fields.name_size < NAME_SIZE ? fields.name_size : NAME_SIZE - 1),
+		 fields.name);
 	/*
 	 * Process 0 named "swapper" is the idle process of a CPU; with another name, a process outside the namespace.
 	 */
 	if (is_outside(pid) && (pid || strncmp(name, "swapper", strlen("swapper")) != 0))
 		return perf_event_keep(import, record, sample, body);
 	if (perf_is_rundown(import, sample))
-		return comm_rundown(import, sample, pid, tid, name);
+		return comm_rundown(import, sample, pid, fields.tid, name);
 	status = perf_process_need(import, pid, at.time);
 	return status ? status : comm_changed(import, record, &at, find(import, pid), name);
 }
 
-/* Start of FORK and EXIT records; the time follows. */
-struct task {
-	uint32_t pid, parent, tid, parent_tid;
-};
-
-static int parse_task(const struct perf_record *record, size_t body, struct task *task)
+/* Decodes a FORK or EXIT record. Returns PTL_CORRUPT. */
+static int parse_task(const struct perf_record *record, size_t body, struct perf_fields *task)
 {
-	struct common_cursor cursor = common_cursor(record->body, body);
-
-	task->pid = common_read32(&cursor);
-	task->parent = common_read32(&cursor);
-	task->tid = common_read32(&cursor);
-	task->parent_tid = common_read32(&cursor);
-	return cursor.failed ? common_fail(PTL_CORRUPT, "offset %llu: a task without numbers",
-					   (unsigned long long)record->offset)
-			     : 0;
+	return perf_fields_read(record->type, record->misc, record->body, body, task)
+		       ? 0
+		       : common_fail(PTL_CORRUPT, "offset %llu: a task without numbers",
+				     (unsigned long long)record->offset);
 }
 
-static int fork_process(struct perf_import *import, const struct task *task, const struct perf_sample *sample)
+static int fork_process(struct perf_import *import, const struct perf_fields *task, const struct perf_sample *sample)
 {
 	const struct ptl_event at = moment(import, sample, task->tid);
-	struct perf_process *process, *parent = is_outside(task->parent) ? NULL : find(import, task->parent);
+	struct perf_process *process, *parent = is_outside(task->parent_pid) ? NULL : find(import, task->parent_pid);
 	int status = parent ? release(import, parent, NULL) : 0;
 
 	if (!status)
-		status = add(import, task->pid, task->parent, &process);
+		status = add(import, task->pid, task->parent_pid, &process);
 	if (!status)
-		status = perf_unwind_fork(&import->unwinder, task->parent, task->pid);
+		status = perf_unwind_fork(&import->unwinder, task->parent_pid, task->pid);
 	if (status)
 		return status;
 	/* The name of an existing process follows. */
@@ -417,15 +411,15 @@ int perf_fork(struct perf_import *import, const struct perf_record *record, cons
 	const bool rundown = perf_is_rundown(import, sample);
 	const struct perf_task *parent;
 	struct perf_process *process;
+	struct perf_fields task;
 	struct ptl_event at;
-	struct task task;
 	bool started;
 	const char *name;
 	int status = parse_task(record, body, &task);
 
 	if (!status && is_outside(task.pid))
 		return perf_event_keep(import, record, sample, body);
-	if (!status && task.pid == task.tid && task.pid != task.parent)
+	if (!status && task.pid == task.tid && task.pid != task.parent_pid)
 		status = fork_process(import, &task, sample);
 	else if (!status)
 		status = perf_process_need(import, task.pid, perf_time(import, sample));
@@ -477,8 +471,8 @@ int perf_exit(struct perf_import *import, const struct perf_record *record, cons
 	      size_t body)
 {
 	const struct perf_process *process;
+	struct perf_fields task;
 	struct ptl_event at;
-	struct task task;
 	int status = parse_task(record, body, &task);
 
 	if (status)
@@ -516,9 +510,11 @@ static int write_switch(struct perf_import *import, const struct perf_sample *sa
 static int switch_out(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 		      size_t body)
 {
-	const bool wide = record->type == PERF_RECORD_SWITCH_CPU_WIDE, known = wide && body >= 8;
-	const uint32_t pid = known ? common_load32(record->body) : sample->pid;
-	const uint32_t tid = known ? common_load32(record->body + 4) : sample->tid;
+	const bool wide = record->type == PERF_RECORD_SWITCH_CPU_WIDE;
+	struct perf_fields next;
+	const bool known = perf_fields_read(record->type, record->misc, record->body, body, &next);
+	const uint32_t pid = known ? next.pid : sample->pid;
+	const uint32_t tid = known ? next.tid : sample->tid;
 	const struct ptl_switch_event data = {.new_thread = known ? tid : 0, .old_thread = sample->tid};
 
 	if (common_hash_map_put(&import->on_cpu, sample->cpu, known ? tid | RUNS : sample->tid))
@@ -533,9 +529,10 @@ static int switch_in(struct perf_import *import, const struct perf_record *recor
 		     size_t body)
 {
 	const uint64_t *old = common_hash_map_get(&import->on_cpu, sample->cpu);
-	const bool wide = record->type == PERF_RECORD_SWITCH_CPU_WIDE && body >= 8;
+	struct perf_fields before;
 	/* the idle thread, unless the record names a thread */
-	const uint32_t other = wide ? common_load32(record->body + 4) : 0;
+	const uint32_t other = perf_fields_read(record->type, record->misc, record->body, body, &before) ? before.tid
+													 : 0;
 	const struct ptl_switch_event data = {.new_thread = sample->tid, .old_thread = old ? (uint32_t)*old : other};
 
 	if (old && *old == (sample->tid | RUNS))

@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "common/text/text.h"
 #include "import/perf/mapping.h"
+#include "perf/fields.h"
 
 #define NAME_MAX_LENGTH 15u /* bytes of a thread name in the kernel */
 #define PROGRAMS_MAX (1u << 22)
@@ -73,21 +74,18 @@ static int find_or_add(struct perf_programs *programs, uint32_t pid, struct perf
 	return common_hash_map_put(&programs->list, pid, (uint64_t)(uintptr_t)*program);
 }
 
-static int look_at_name(struct perf_programs *programs, const uint8_t *body, size_t size)
+static int look_at_name(struct perf_programs *programs, const struct perf_fields *fields)
 {
-	const uint32_t pid = common_load32(body);
+	const size_t length = fields->name_size < NAME_MAX_LENGTH ? fields->name_size : NAME_MAX_LENGTH;
 	struct perf_program *program;
-	size_t length;
 	int status;
 
-	if (pid != common_load32(body + 4))
+	if (fields->pid != fields->tid)
 		return 0;
-	status = find_or_add(programs, pid, &program);
+	status = find_or_add(programs, fields->pid, &program);
 	if (status)
 		return status;
-	length = strnlen((const char *)body + 8, size - 8);
-	length = length < NAME_MAX_LENGTH ? length : NAME_MAX_LENGTH;
-	memcpy(program->name, body + 8, length);
+	memcpy(program->name, fields->name, length);
 	program->name[length] = 0;
 	return 0;
 }
@@ -112,9 +110,11 @@ static int look_at_mapping(struct perf_programs *programs, const struct perf_map
 int perf_programs_look(struct perf_programs *programs, const struct perf_record *record, size_t body)
 {
 	struct perf_mapping mapping;
+	struct perf_fields fields;
 
-	if (record->type == PERF_RECORD_COMM && body >= 8)
-		return look_at_name(programs, record->body, body);
+	if (record->type == PERF_RECORD_COMM &&
+	    perf_fields_read(record->type, record->misc, record->body, body, &fields))
+		return look_at_name(programs, &fields);
 	if ((record->type == PERF_RECORD_MMAP || record->type == PERF_RECORD_MMAP2) &&
 	    perf_mapping_parse(record, body, &mapping) && perf_mapping_is_code(&mapping) && !mapping.kernel)
 		return look_at_mapping(programs, &mapping);

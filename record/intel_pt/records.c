@@ -5,6 +5,7 @@
 
 #include <ptl/kernel.h>
 
+#include "perf/fields.h"
 #include "perf/schemas.h"
 #include "record/capture/capture.h"
 #include "record/intel_pt/intel_pt_state.h"
@@ -35,9 +36,16 @@ static size_t body_of(const struct perf_event_header *record, const uint8_t **bo
 	return record->size - sizeof(*record) - sizeof(struct trailer);
 }
 
-static uint64_t word_at(const uint8_t *body, size_t size, size_t at)
+/* Decodes the record. Returns false, with all fields 0, if the record is too short. */
+static bool read_fields(const struct perf_event_header *record, struct perf_fields *fields)
 {
-	return at + 8 <= size ? common_load64(body + at) : 0;
+	const uint8_t *body;
+	const size_t size = body_of(record, &body);
+
+	if (perf_fields_read(record->type, record->misc, body, size, fields))
+		return true;
+	*fields = (struct perf_fields){0};
+	return false;
 }
 
 /* ---- context switches ------------------------------------------------------------------------ */
@@ -88,14 +96,14 @@ static int take_switch(struct intel_pt_buffer *buffer, const struct perf_event_h
 {
 	const bool out = record->misc & PERF_RECORD_MISC_SWITCH_OUT;
 	struct intel_pt_ids next = *ids;
-	const uint8_t *body;
+	struct perf_fields fields;
 
 	if (!out)
 		return set_running(buffer, ids, ids->tid);
-	if (record->type != PERF_RECORD_SWITCH_CPU_WIDE || body_of(record, &body) < 8)
+	if (!read_fields(record, &fields))
 		return set_running(buffer, ids, 0);
-	next.pid = common_load32(body);
-	next.tid = common_load32(body + 4);
+	next.pid = fields.pid;
+	next.tid = fields.tid;
 	return set_running(buffer, &next, next.tid);
 }
 
@@ -103,11 +111,9 @@ static int take_switch(struct intel_pt_buffer *buffer, const struct perf_event_h
 static int take_start(struct intel_pt_buffer *buffer, const struct perf_event_header *record,
 		      const struct intel_pt_ids *ids)
 {
-	const uint8_t *body;
+	struct perf_fields fields;
 
-	if (body_of(record, &body) < 8)
-		return 0;
-	return set_running(buffer, ids, common_load32(body + 4));
+	return read_fields(record, &fields) ? set_running(buffer, ids, fields.tid) : 0;
 }
 
 /* ---- losses ---------------------------------------------------------------------------------- */
@@ -139,13 +145,13 @@ int intel_pt_records_lost(struct intel_pt_buffer *buffer, uint64_t open)
 static int take_lost(struct intel_pt_buffer *buffer, const struct perf_event_header *record,
 		     const struct intel_pt_ids *ids)
 {
-	const uint8_t *body;
-	const size_t size = body_of(record, &body);
+	struct perf_fields fields;
 	int status;
 
 	if (!buffer->stream.time)
 		buffer->stream.time = ids->time;
-	buffer->losses.recorded += word_at(body, size, 8);
+	(void)read_fields(record, &fields);
+	buffer->losses.recorded += fields.lost;
 	status = intel_pt_records_lost(buffer, 0);
 	buffer->stream.time = ids->time;
 	return status;
@@ -154,11 +160,11 @@ static int take_lost(struct intel_pt_buffer *buffer, const struct perf_event_hea
 static int take_lost_samples(struct intel_pt_buffer *buffer, const struct perf_event_header *record,
 			     const struct intel_pt_ids *ids)
 {
-	const uint8_t *body;
-	const size_t size = body_of(record, &body);
+	struct perf_fields fields;
 
 	buffer->stream.time = ids->time;
-	return lose_records(buffer, word_at(body, size, 0), " (LOST_SAMPLES)");
+	(void)read_fields(record, &fields);
+	return lose_records(buffer, fields.lost, " (LOST_SAMPLES)");
 }
 
 static int take_throttle(struct intel_pt_buffer *buffer, const struct perf_event_header *record,

@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "common/program/message.h"
+#include "perf/fields.h"
 #include "perf/schemas.h"
 #include "record/capture/machine.h"
 #include "record/kernel_event/flags.h"
@@ -251,13 +252,14 @@ static int take_ring_record(struct kernel_events *state, struct kernel_event_rin
 			    const struct perf_event_header *record)
 {
 	struct kernel_event_sample sample;
+	struct perf_fields fields;
 	struct kernel_event *of;
 	uint64_t number;
 	int status;
 
-	if (record->type == PERF_RECORD_LOST && record->size >= sizeof(*record) + 16) {
-		memcpy(&number, (const uint8_t *)record + sizeof(*record) + 8, sizeof(number));
-		ring->losses.recorded += number;
+	if (record->type == PERF_RECORD_LOST) {
+		if (perf_fields_read(record->type, record->misc, record + 1, record->size - sizeof(*record), &fields))
+			ring->losses.recorded += fields.lost;
 		return 0;
 	}
 	if (record->type == PERF_RECORD_SWITCH) {

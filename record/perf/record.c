@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Decodes kernel records, with the layouts of perf_event_open(2). */
+/* Selects the kernel records that tell about processes, memory and code. */
 #include <linux/perf_event.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "perf/fields.h"
 #include "record/perf/sideband_state.h"
 
 /* Ends each record. */
@@ -13,154 +13,93 @@ struct id_trailer {
 	uint64_t time;
 };
 
-struct task_record {
-	struct perf_event_header header;
-	uint32_t pid, parent_pid, tid, parent_tid;
-	uint64_t time;
-};
-
-struct comm_record {
-	struct perf_event_header header;
-	uint32_t pid, tid;
-	char name[];
-};
-
-struct mmap2_record {
-	struct perf_event_header header;
-	uint32_t pid, tid;
-	uint64_t base, size, file_offset;
-	uint32_t major_number, minor_number;
-	uint64_t inode, inode_generation;
-	uint32_t protection, flags;
-	char name[];
-};
-
-struct symbol_record {
-	struct perf_event_header header;
-	uint64_t base;
-	uint32_t size;
-	uint16_t type, flags;
-	char name[];
-};
-
-struct poke_record {
-	struct perf_event_header header;
-	uint64_t base;
-	uint16_t old_size, new_size;
-	/* followed by old bytes and new bytes */
-};
-
-struct lost_record {
-	struct perf_event_header header;
-	uint64_t id, lost;
-};
-
 /* Takes the string behind the fixed part. Returns false without a final zero. */
-static bool take_name(const char *name, size_t room, struct record_sideband_record *record)
+static bool take_name(const struct perf_fields *fields, struct record_sideband_record *record)
 {
-	record->name = name;
-	return memchr(name, 0, room) != NULL;
+	record->name = fields->name;
+	return fields->name_ends;
 }
 
-static bool read_task(const void *data, size_t size, struct record_sideband_record *record)
+static bool take_task(const struct perf_fields *fields, struct record_sideband_record *record)
 {
-	struct task_record task;
-
-	if (size < sizeof(task))
-		return false;
-	memcpy(&task, data, sizeof(task));
-	record->pid = task.pid;
-	record->tid = task.tid;
-	record->parent_pid = task.parent_pid;
-	record->parent_tid = task.parent_tid;
+	record->pid = fields->pid;
+	record->tid = fields->tid;
+	record->parent_pid = fields->parent_pid;
+	record->parent_tid = fields->parent_tid;
 	return true;
 }
 
-static bool read_comm(const void *data, size_t size, struct record_sideband_record *record)
+static bool take_comm(const struct perf_fields *fields, struct record_sideband_record *record)
 {
-	struct comm_record comm;
-
-	if (size <= sizeof(comm))
-		return false;
-	memcpy(&comm, data, sizeof(comm));
-	record->pid = comm.pid;
-	record->tid = comm.tid;
-	return take_name((const char *)data + sizeof(comm), size - sizeof(comm), record);
+	record->pid = fields->pid;
+	record->tid = fields->tid;
+	return take_name(fields, record);
 }
 
-static bool read_mmap2(const void *data, size_t size, struct record_sideband_record *record)
+static bool take_map(const struct perf_fields *fields, struct record_sideband_record *record)
 {
-	struct mmap2_record map;
-
-	if (size <= sizeof(map))
-		return false;
-	memcpy(&map, data, sizeof(map));
-	record->pid = map.pid;
-	record->tid = map.tid;
-	record->base = map.base;
-	record->size = map.size;
+	record->pid = fields->pid;
+	record->tid = fields->tid;
+	record->base = fields->base;
+	record->size = fields->size;
 	/* The kernel uses the address as the offset of memory without a file. */
-	record->file_offset = map.inode ? map.file_offset : 0;
-	record->device = makedev(map.major_number, map.minor_number);
-	record->inode = map.inode;
-	record->protection = map.protection;
-	return take_name((const char *)data + sizeof(map), size - sizeof(map), record);
+	record->file_offset = fields->inode ? fields->file_offset : 0;
+	record->device = makedev(fields->device_major, fields->device_minor);
+	record->inode = fields->inode;
+	record->protection = fields->protection;
+	return take_name(fields, record);
 }
 
-static bool read_symbol(const void *data, size_t size, struct record_sideband_record *record)
+static bool take_symbol(const struct perf_fields *fields, struct record_sideband_record *record)
 {
-	struct symbol_record symbol;
-
-	if (size <= sizeof(symbol))
-		return false;
-	memcpy(&symbol, data, sizeof(symbol));
-	record->base = symbol.base;
-	record->size = symbol.size;
-	record->is_gone = symbol.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;
-	return take_name((const char *)data + sizeof(symbol), size - sizeof(symbol), record);
+	record->base = fields->base;
+	record->size = fields->size;
+	record->is_gone = fields->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;
+	return take_name(fields, record);
 }
 
-static bool read_poke(const void *data, size_t size, struct record_sideband_record *record)
+static bool take_poke(const struct perf_fields *fields, struct record_sideband_record *record)
 {
-	/* without padding of the structure */
-	const size_t fixed = offsetof(struct poke_record, new_size) + sizeof(uint16_t);
-	struct poke_record poke;
-
-	if (size < fixed)
-		return false;
-	memcpy(&poke, data, fixed);
-	if (size - fixed < (size_t)poke.old_size + poke.new_size)
-		return false;
-	record->base = poke.base;
-	record->size = poke.new_size;
-	record->code = (const uint8_t *)data + fixed + poke.old_size;
+	record->base = fields->base;
+	record->size = fields->new_size;
+	record->code = fields->code;
 	return true;
 }
 
-static bool read_lost(const void *data, size_t size, struct record_sideband_record *record)
+static bool take_lost(const struct perf_fields *fields, struct record_sideband_record *record)
 {
-	struct lost_record lost;
-
-	if (size < sizeof(lost))
-		return false;
-	memcpy(&lost, data, sizeof(lost));
-	record->lost = lost.lost;
+	record->lost = fields->lost;
 	return true;
 }
 
 /* indexed by PERF_RECORD_* */
 static const struct {
 	enum record_sideband_kind kind;
-	bool (*read)(const void *data, size_t size, struct record_sideband_record *record);
+	bool (*take)(const struct perf_fields *fields, struct record_sideband_record *record);
 } types[] = {
-	[PERF_RECORD_FORK] = {RECORD_SIDEBAND_FORK, read_task},
-	[PERF_RECORD_EXIT] = {RECORD_SIDEBAND_EXIT, read_task},
-	[PERF_RECORD_COMM] = {RECORD_SIDEBAND_NAME, read_comm},
-	[PERF_RECORD_MMAP2] = {RECORD_SIDEBAND_MAP, read_mmap2},
-	[PERF_RECORD_LOST] = {RECORD_SIDEBAND_LOST, read_lost},
-	[PERF_RECORD_KSYMBOL] = {RECORD_SIDEBAND_SYMBOL, read_symbol},
-	[PERF_RECORD_TEXT_POKE] = {RECORD_SIDEBAND_CODE, read_poke},
+	[PERF_RECORD_FORK] = {RECORD_SIDEBAND_FORK, take_task},
+	[PERF_RECORD_EXIT] = {RECORD_SIDEBAND_EXIT, take_task},
+	[PERF_RECORD_COMM] = {RECORD_SIDEBAND_NAME, take_comm},
+	[PERF_RECORD_MMAP2] = {RECORD_SIDEBAND_MAP, take_map},
+	[PERF_RECORD_LOST] = {RECORD_SIDEBAND_LOST, take_lost},
+	[PERF_RECORD_KSYMBOL] = {RECORD_SIDEBAND_SYMBOL, take_symbol},
+	[PERF_RECORD_TEXT_POKE] = {RECORD_SIDEBAND_CODE, take_poke},
 };
+
+/* Decodes a record without its trailer. Leaves `record` empty if the record is uninteresting or invalid. */
+static void read_fields(const struct perf_event_header *header, const uint8_t *body, size_t size,
+			struct record_sideband_record *record)
+{
+	struct perf_fields fields;
+
+	if (header->type >= sizeof(types) / sizeof(types[0]) || !types[header->type].take)
+		return;
+	if (perf_fields_read(header->type, header->misc, body, size, &fields) &&
+	    types[header->type].take(&fields, record))
+		record->kind = types[header->type].kind;
+	else
+		*record = (struct record_sideband_record){.name = ""};
+}
 
 /* Checks for a record about a process without a pid here: a process in another pid namespace, or a dead process. */
 static bool is_outside(const struct record_sideband_record *record)
@@ -208,12 +147,7 @@ void record_sideband_decode(const void *data, size_t size, const struct record_s
 	memcpy(&header, data, sizeof(header));
 	size -= sizeof(trailer);
 	memcpy(&trailer, (const uint8_t *)data + size, sizeof(trailer));
-	if (header.type < sizeof(types) / sizeof(types[0]) && types[header.type].read) {
-		if (types[header.type].read(data, size, record))
-			record->kind = types[header.type].kind;
-		else
-			*record = (struct record_sideband_record){.name = ""};
-	}
+	read_fields(&header, (const uint8_t *)data + sizeof(header), size - sizeof(header), record);
 	record->time = trailer.time;
 	if (header.type == PERF_RECORD_SAMPLE)
 		read_sample(data, size + sizeof(trailer), signals, record);
