@@ -38,13 +38,13 @@ static bool has_bit(uint64_t config, uint64_t bit)
 	return bit && (config & bit);
 }
 
-/* Returns the config of the PT event, from the attribute with the type of the PT PMU. */
-static uint64_t config_of(const struct perf_import *import, uint64_t pmu)
+/* Returns the attribute of the PT event, which has the type of the PT PMU; NULL: none. */
+static const struct perf_attr *find_attr(const struct perf_import *import, uint64_t pmu)
 {
 	for (size_t i = 0; i < import->attrs.count; i++)
 		if (import->attrs.list[i].type == pmu)
-			return import->attrs.list[i].config;
-	return 0;
+			return &import->attrs.list[i];
+	return NULL;
 }
 
 /* Keeps the address filters that follow the numbers. Drops unreadable filters, and filters that are no ranges. */
@@ -74,6 +74,7 @@ int perf_aux_info(struct perf_import *import, const struct perf_record *record)
 	struct common_cursor cursor = common_cursor(record->body, record->size);
 	const uint32_t type = common_read32(&cursor);
 	uint64_t words[PERF_PT_WORDS] = {0}, config, bits;
+	const struct perf_attr *attr;
 
 	common_read32(&cursor);
 	if (type != PERF_AUXTRACE_INTEL_PT)
@@ -81,7 +82,9 @@ int perf_aux_info(struct perf_import *import, const struct perf_record *record)
 				   (unsigned long long)record->offset, type);
 	for (size_t i = 0; i < PERF_PT_WORDS && common_cursor_left(&cursor) >= 8; i++)
 		words[i] = common_read64(&cursor);
-	config = config_of(import, words[PERF_PT_PMU_TYPE]);
+	attr = find_attr(import, words[PERF_PT_PMU_TYPE]);
+	config = attr ? attr->config : 0;
+	import->aux_kernel = attr && !(attr->flags & PERF_ATTR_FLAG_EXCLUDE_KERNEL);
 	if (words[PERF_PT_TIME_SHIFT] < 64 && words[PERF_PT_TIME_MULT] <= UINT32_MAX &&
 	    words[PERF_PT_CAP_USER_TIME_ZERO]) {
 		machine->tsc_shift = (uint8_t)words[PERF_PT_TIME_SHIFT];

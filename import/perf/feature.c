@@ -105,6 +105,14 @@ static int take_build_ids(struct perf_import *import, struct common_cursor curso
 	return status;
 }
 
+static int take_programs(struct perf_import *import, const uint8_t *data, size_t size)
+{
+	int status = perf_bpf_read(&import->kernel.bpf, data, size);
+
+	import->outcome.left_features += import->kernel.bpf.damaged > 0;
+	return status;
+}
+
 static int take_feature(struct perf_import *import, uint64_t feature, const uint8_t *data, size_t size)
 {
 	struct ptl_machine *machine = &import->machine;
@@ -115,6 +123,8 @@ static int take_feature(struct perf_import *import, uint64_t feature, const uint
 		return take_build_ids(import, cursor);
 	case PERF_FEATURE_TRACING_DATA:
 		return perf_tracing_add(&import->tracing, data, size);
+	case PERF_FEATURE_BPF_PROG_INFO:
+		return take_programs(import, data, size);
 	case PERF_FEATURE_HOSTNAME:
 		copy_string(cursor, machine->hostname, sizeof(machine->hostname));
 		break;
@@ -175,6 +185,9 @@ int perf_feature_record(struct perf_import *import, const struct perf_record *re
 		import->outcome.left_features++;
 		return 0;
 	}
+	/* The mark behind the last feature is an empty feature. */
+	if (record->size == 8)
+		return 0;
 	return take_feature(import, common_load64(record->body), record->body + 8, record->size - 8);
 }
 

@@ -90,19 +90,17 @@ static bool is_the_one(const struct perf_import *import, const struct perf_mappi
 	return size && size >= mapping->id.size && !memcmp(id, mapping->id.bytes, mapping->id.size);
 }
 
-/* Opens a file of perf's cache by build id. The cache has files that were replaced since, and each vdso. */
-static int open_cached(const struct perf_mapping *mapping, const char *name, struct stat *info)
+int perf_image_cached(const struct perf_mapping *mapping, const char *name, char *path, size_t room, struct stat *info)
 {
 	const char *home_folder = getenv("HOME");
-	char path[4200];
 	int used;
 
 	if (!home_folder || mapping->id.size < 2)
 		return -1;
-	used = snprintf(path, sizeof(path), "%.4000s/.debug/.build-id/%02x/", home_folder, mapping->id.bytes[0]);
+	used = snprintf(path, room, "%.4000s/.debug/.build-id/%02x/", home_folder, mapping->id.bytes[0]);
 	for (size_t i = 1; i < mapping->id.size; i++)
-		used += snprintf(path + used, sizeof(path) - (size_t)used, "%02x", mapping->id.bytes[i]);
-	snprintf(path + used, sizeof(path) - (size_t)used, "/%s", name);
+		used += snprintf(path + used, room - (size_t)used, "%02x", mapping->id.bytes[i]);
+	snprintf(path + used, room - (size_t)used, "/%s", name);
 	return common_open_regular(path, info);
 }
 
@@ -133,6 +131,7 @@ static int open_vdso(struct perf_import *import, const struct perf_mapping *mapp
 int perf_image_open(struct perf_import *import, const struct perf_mapping *mapping, struct stat *info, bool *other)
 {
 	const bool vdso = perf_is_vdso(mapping->path);
+	char path[PERF_CACHED_PATH];
 	int fd = vdso ? open_vdso(import, mapping, info) : common_open_regular(mapping->path, info);
 
 	*other = false;
@@ -141,7 +140,7 @@ int perf_image_open(struct perf_import *import, const struct perf_mapping *mappi
 	*other = fd >= 0;
 	if (fd >= 0)
 		close(fd);
-	fd = open_cached(mapping, vdso ? "vdso" : "elf", info);
+	fd = perf_image_cached(mapping, vdso ? "vdso" : "elf", path, sizeof(path), info);
 	if (fd >= 0 && is_the_one(import, mapping, fd, info))
 		return fd;
 	if (fd >= 0)
@@ -208,11 +207,13 @@ static int write_image(struct perf_import *import, const struct perf_mapping *ma
 	int status = 0;
 
 	memcpy(image.build_id, mapping->id.bytes, mapping->id.size);
-	if (import->embed != ELF_EMBED_NONE &&
-	    ((mapping->path[0] == '/' && mapping->path[1] != '/') || perf_is_vdso(mapping->path)))
+	if (mapping->kernel)
+		status = perf_kernel_image(import, mapping, &image);
+	else if (import->embed != ELF_EMBED_NONE &&
+		 ((mapping->path[0] == '/' && mapping->path[1] != '/') || perf_is_vdso(mapping->path)))
 		status = add_file(import, mapping, &image);
-	if (!status && import->embed >= ELF_EMBED_SYMBOLS)
-		status = mapping->pid == KERNEL_PID ? perf_kernel_names(import, &image) : add_jitdump(import, mapping);
+	if (!status && !mapping->kernel && import->embed >= ELF_EMBED_SYMBOLS)
+		status = add_jitdump(import, mapping);
 	if (!status) {
 		import->storage.size = 0;
 		status = ptl_image_encode(&image, rundown ? PTL_OPCODE_START_RUNDOWN : PTL_OPCODE_LOAD,

@@ -13,6 +13,7 @@
 #include "import/perf/attr.h"
 #include "import/perf/file.h"
 #include "import/perf/input.h"
+#include "import/perf/kernel.h"
 #include "import/perf/mapping.h"
 #include "import/perf/order.h"
 #include "import/perf/parts.h"
@@ -47,6 +48,7 @@ struct perf_import {
 	struct perf_programs programs; /* programs of processes older than the recording */
 	struct perf_unwinder unwinder;
 	struct perf_vdso vdso;
+	struct perf_kernel kernel;
 	struct common_hash_map counters; /* event id: counter value at the last sample */
 
 	struct perf_lane lanes[PERF_LANES_MAX];
@@ -61,6 +63,7 @@ struct perf_import {
 	struct perf_build_id *ids;
 	size_t id_count;
 	bool aux_snapshots;     /* Intel PT was recorded as snapshots */
+	bool aux_kernel;        /* Intel PT has the kernel's flow, too */
 	bool aux_switches;      /* context switches tell the threads of a CPU's Intel PT */
 	uint64_t aux_reference; /* full TSC that perf read when writing the last packets */
 	uint64_t aux_start;     /* earliest time of a PSB; 0: none */
@@ -117,6 +120,13 @@ int perf_detail_write(struct perf_import *import, const struct perf_sample *samp
 /* Writes the symbols of a kernel image, if known. Sets has_symbols and build_id. Returns PTL_NO_MEMORY. */
 int perf_kernel_names(struct perf_import *import, struct ptl_image_event *image);
 
+/* ---- kernel_code.c: code that the kernel makes or changes */
+
+int perf_ksymbol(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
+		 size_t body);
+int perf_text_poke(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
+		   size_t body);
+
 /* ---- process.c: processes, threads and their mappings */
 
 int perf_comm(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
@@ -158,6 +168,13 @@ int perf_mmap(struct perf_import *import, const struct perf_record *record, cons
 int perf_build_id(struct perf_import *import, uint16_t misc, const uint8_t *data, size_t size);
 
 struct stat;
+
+/*
+ * Opens a file of perf's cache by build id. The cache has files that were replaced since, and each vdso. path: receives
+ * the path; room is at least PERF_CACHED_PATH. Returns -1 without such a file.
+ */
+#define PERF_CACHED_PATH 4200
+int perf_image_cached(const struct perf_mapping *mapping, const char *name, char *path, size_t room, struct stat *info);
 
 /*
  * Opens exactly the mapped file. Returns -1 if this machine lacks the file. *other: the file exists in another version.

@@ -74,6 +74,8 @@ static const struct take_record kernel_records[PERF_RECORD_KERNEL_END] = {
 	[PERF_RECORD_LOST_SAMPLES] = {take_lost, false},
 	[PERF_RECORD_AUX] = {perf_aux_lost, false},
 	[PERF_RECORD_SAMPLE] = {take_sample, false},
+	[PERF_RECORD_KSYMBOL] = {perf_ksymbol, true},
+	[PERF_RECORD_TEXT_POKE] = {perf_text_poke, true},
 };
 
 static int take_kernel_record(struct perf_import *import, const struct perf_record *record)
@@ -283,7 +285,9 @@ static int begin_import(struct perf_import *import, int fd)
 		status = perf_features_read(import);
 	for (size_t i = 0; !status && i < count; i++)
 		status = ptl_writer_schema(import->writer, schemas[i]);
-	return status ? status : perf_event_schemas(import);
+	if (!status)
+		status = perf_event_schemas(import);
+	return status ? status : perf_kernel_begin(import);
 }
 
 /* Records that the rest of the file is unreadable. */
@@ -382,6 +386,8 @@ static int end_import(struct perf_import *import)
 	if (!status)
 		status = perf_aux_finish(import);
 	if (!status)
+		status = perf_kernel_lose(import);
+	if (!status)
 		status = write_losses(import);
 	if (!import->machine.start_time)
 		import->machine.start_time = import->aux_start;
@@ -465,6 +471,8 @@ int perf_import(const char *name, int fd, enum elf_embed embed, struct import_sp
 	if (!status)
 		status = perf_parts_open(&import->parts, name);
 	if (!status)
+		status = perf_kernel_open(&import->kernel, name);
+	if (!status)
 		status = import_file(import, fd);
 	if (!status)
 		status = add_origin(import, name, spool);
@@ -476,6 +484,7 @@ int perf_import(const char *name, int fd, enum elf_embed embed, struct import_sp
 	perf_programs_free(&import->programs);
 	perf_unwind_free(&import->unwinder);
 	perf_vdso_close(&import->vdso);
+	perf_kernel_free(&import->kernel);
 	common_hash_map_free(&import->counters);
 	perf_aux_free(import);
 	perf_tracing_free(&import->tracing);

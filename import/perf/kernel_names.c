@@ -16,8 +16,7 @@
 #include "elf/symbol_list.h"
 #include "import/perf/import.h"
 
-/* perf's name of the kernel, followed by the symbol whose address is the mapping's offset */
-#define KERNEL "[kernel.kallsyms]"
+#define KERNEL PERF_KERNEL_NAME
 #define NAMES_MAX ((size_t)512 << 20)
 #define NOTES_MAX 65536u
 
@@ -138,6 +137,9 @@ int perf_kernel_names(struct perf_import *import, struct ptl_image_event *image)
 		return 0;
 	image->build_id_size = import->ids[*index].size;
 	memcpy(image->build_id, import->ids[*index].bytes, image->build_id_size);
+	/* kallsyms beside perf.data is that of the recording. */
+	if (import->kernel.images.symbols.count || import->embed < ELF_EMBED_SYMBOLS)
+		return 0;
 	status = find_list(&import->ids[*index], &reading);
 	if (status > 0)
 		status = put_names(import, &reading, image);

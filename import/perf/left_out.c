@@ -19,12 +19,11 @@ static const char *const record_names[PERF_RECORD_OWN_END] = {
 };
 
 static const char *const feature_names[] = {
-	[5] = "VERSION",        [10] = "TOTAL_MEM",    [11] = "CMDLINE",      [13] = "CPU_TOPOLOGY",
-	[14] = "NUMA_TOPOLOGY", [15] = "BRANCH_STACK", [16] = "PMU_MAPPINGS", [17] = "GROUP_DESC",
-	[18] = "AUXTRACE",      [19] = "STAT",         [20] = "CACHE",        [21] = "SAMPLE_TIME",
-	[22] = "MEM_TOPOLOGY",  [23] = "CLOCKID",      [24] = "DIR_FORMAT",   [25] = "BPF_PROG_INFO",
-	[26] = "BPF_BTF",       [27] = "COMPRESSED",   [28] = "CPU_PMU_CAPS", [30] = "HYBRID_TOPOLOGY",
-	[31] = "PMU_CAPS",
+	[5] = "VERSION",        [10] = "TOTAL_MEM",    [11] = "CMDLINE",         [13] = "CPU_TOPOLOGY",
+	[14] = "NUMA_TOPOLOGY", [15] = "BRANCH_STACK", [16] = "PMU_MAPPINGS",    [17] = "GROUP_DESC",
+	[18] = "AUXTRACE",      [19] = "STAT",         [20] = "CACHE",           [21] = "SAMPLE_TIME",
+	[22] = "MEM_TOPOLOGY",  [23] = "CLOCKID",      [24] = "DIR_FORMAT",      [26] = "BPF_BTF",
+	[27] = "COMPRESSED",    [28] = "CPU_PMU_CAPS", [30] = "HYBRID_TOPOLOGY", [31] = "PMU_CAPS",
 };
 
 void perf_left_out_unknown(struct perf_left_out *left_out, uint32_t type)

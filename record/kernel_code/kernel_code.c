@@ -15,8 +15,8 @@
 #include "record/capture/background.h"
 #include "record/capture/machine.h"
 #include "record/clock/clock.h"
-#include "record/kernel_code/kernel_files.h"
-#include "record/kernel_code/kernel_images.h"
+#include "elf/kernel_files.h"
+#include "elf/kernel_images.h"
 #include "record/perf/sideband.h"
 #include "record/proc/proc_files.h"
 
@@ -29,12 +29,12 @@ struct record_kernel_code {
 	struct record_capture *capture;
 	const char *root;
 	enum record_kernel_wish wish;
-	struct record_kernel_file *core, *vmlinux; /* NULL if unavailable */
-	uint64_t bias;                             /* distance of the kernel's code from vmlinux, or from USUAL_TEXT */
-	struct record_sideband *sideband;          /* reports of changes; NULL without permission */
+	struct elf_kernel_file *core, *vmlinux; /* NULL if unavailable */
+	uint64_t bias;                          /* distance of the kernel's code from vmlinux, or from USUAL_TEXT */
+	struct record_sideband *sideband;       /* reports of changes; NULL without permission */
 	uint64_t since, epoch;
 	struct record_background reading; /* reads existing code on a thread, if reading would delay others */
-	struct record_kernel_images images;
+	struct elf_kernel_images images;
 	uint64_t unread;        /* images without bytes */
 	char unread_names[200]; /* names of the first unread images: "[ext4], [xfs]" */
 };
@@ -86,10 +86,10 @@ static int lose_reports(struct record_kernel_code *code, uint64_t count, uint64_
 /* Reads the contiguous readable bytes at `base`. */
 static size_t read_bytes(const struct record_kernel_code *code, uint64_t base, bool own, uint8_t *bytes, size_t size)
 {
-	size_t got = code->core ? record_kernel_file_read(code->core, base, bytes, size) : 0;
+	size_t got = code->core ? elf_kernel_file_read(code->core, base, bytes, size) : 0;
 
 	if (!got && own && code->vmlinux)
-		got = record_kernel_file_read(code->vmlinux, base - code->bias, bytes, size);
+		got = elf_kernel_file_read(code->vmlinux, base - code->bias, bytes, size);
 	return got;
 }
 
@@ -161,7 +161,7 @@ static int send_image(struct record_kernel_code *code, struct ptl_image_event *i
 	image->protection = PROT_READ | PROT_EXEC;
 	image->default_base = image->base - bias_of(code, module);
 	if (module)
-		image->build_id_size = (uint8_t)record_kernel_build_id(code->root, module, image->build_id);
+		image->build_id_size = (uint8_t)elf_kernel_build_id(code->root, module, image->build_id);
 	if (code->wish == RECORD_KERNEL_CODE && embed != ELF_EMBED_NONE)
 		status = put_code(code, module && !*module, image);
 	image->has_symbols = wants_symbols(code);
@@ -172,7 +172,7 @@ static int send_image(struct record_kernel_code *code, struct ptl_image_event *i
 }
 
 /* Returns the image's module; NULL for code made at run time. */
-static const char *module_of(const struct record_kernel_image *image)
+static const char *module_of(const struct elf_kernel_image *image)
 {
 	return image->made ? NULL : image->name;
 }
@@ -182,7 +182,7 @@ static int send_images(struct record_kernel_code *code)
 	int status = 0;
 
 	for (size_t i = 0; status == 0 && i < code->images.count; i++) {
-		const struct record_kernel_image *found = &code->images.list[i];
+		const struct elf_kernel_image *found = &code->images.list[i];
 		struct ptl_image_event image = {.base = found->base, .size = found->size};
 		char name[600];
 
@@ -203,7 +203,7 @@ static void find_bias(struct record_kernel_code *code)
 
 	if (!text)
 		return;
-	if (code->vmlinux && record_kernel_file_text(code->vmlinux, &linked))
+	if (code->vmlinux && elf_kernel_file_text(code->vmlinux, &linked))
 		code->bias = text - linked;
 	else if (!((text - USUAL_TEXT) & (ALIGNMENT - 1)))
 		code->bias = text - USUAL_TEXT;
@@ -220,14 +220,14 @@ static const char *advice_of(const char *core)
 /* Opens the source of the code's bytes. Reports a loss with the cause otherwise. */
 static int open_files(struct record_kernel_code *code, uint64_t time)
 {
-	char path[RECORD_KERNEL_PATH], why[400], cause[RECORD_KERNEL_PATH + 1000];
+	char path[ELF_KERNEL_PATH], why[400], cause[ELF_KERNEL_PATH + 1000];
 	uint8_t id[PTL_BUILD_ID_MAX];
 
 	snprintf(path, sizeof(path), "%.4000s/proc/kcore", code->root);
-	if (record_kernel_file_open(path, &code->core) == 0)
+	if (elf_kernel_file_open(path, &code->core) == 0)
 		return 0;
 	snprintf(why, sizeof(why), "%.190s; %s", ptl_error_text(), advice_of(path));
-	if (record_kernel_find_file(code->root, id, record_kernel_build_id(code->root, "", id), &code->vmlinux, path) ==
+	if (elf_kernel_find_file(code->root, NULL, id, elf_kernel_build_id(code->root, "", id), &code->vmlinux, path) ==
 	    0)
 		snprintf(cause, sizeof(cause),
 			 "code of the kernel is that of its file %s: what it changed in itself since it started is not "
@@ -260,16 +260,16 @@ static int lose_unread(struct record_kernel_code *code)
 static int read_images(void *context)
 {
 	struct record_kernel_code *code = context;
-	struct record_kernel_images *images = &code->images;
-	char path[RECORD_KERNEL_PATH];
+	struct elf_kernel_images *images = &code->images;
+	char path[ELF_KERNEL_PATH];
 	int status;
 
 	snprintf(path, sizeof(path), "%.4000s/proc/kallsyms", code->root);
-	status = record_kernel_images_read(path, images);
+	status = elf_kernel_images_read(path, images);
 	if (status == 0)
 		find_bias(code);
 	for (size_t i = 0; status == 0 && wants_symbols(code) && i < images->count; i++) {
-		struct record_kernel_image *image = &images->list[i];
+		struct elf_kernel_image *image = &images->list[i];
 
 		status = encode_symbols(images->symbols.list + image->first, image->count,
 					bias_of(code, module_of(image)), &image->encoded);
@@ -294,7 +294,7 @@ static int take_images(struct record_kernel_code *code, int status)
 		if (status == 0)
 			status = lose_unread(code);
 	}
-	record_kernel_images_free(&code->images);
+	elf_kernel_images_free(&code->images);
 	return status;
 }
 
@@ -428,9 +428,9 @@ void record_kernel_code_close(struct record_kernel_code *code)
 	if (!code)
 		return;
 	(void)record_background_done(&code->reading, true, &status);
-	record_kernel_images_free(&code->images);
+	elf_kernel_images_free(&code->images);
 	record_sideband_close(code->sideband);
-	record_kernel_file_close(code->core);
-	record_kernel_file_close(code->vmlinux);
+	elf_kernel_file_close(code->core);
+	elf_kernel_file_close(code->vmlinux);
 	free(code);
 }

@@ -8,47 +8,9 @@ import sys
 sys.path.insert(0, os.path.join(os.environ["PTL_TESTS"], "reader"))
 import kernel_image_test  # noqa: E402
 import pmu_test  # noqa: E402
-from kernel_image_test import MODULE, TEXT  # noqa: E402
+from kernel_image_test import MODULE, TEXT, through_kernel  # noqa: E402
 from pmu_test import LEAD, TASKS, Recording, Script, losses, play, stats_of_threads  # noqa: E402
 from scratch_test import DUMP, RELOG, check, plan, run, write  # noqa: E402
-
-
-def through_kernel(kernel, script, stretches, now):
-    """
-    Packets of a thread whose system calls are traced, too: (packets, instructions of the kernel, time). What the kernel does
-    changes twice: a module's code is written over, and a function that was made meanwhile is called instead.
-    """
-    packets, kinds, executed, begin = [], ("module", "poked", "made"), 0, now
-    for number, stretch in enumerate(stretches):
-        kind = kinds[min(number * 3 // len(stretches), 2)]
-        if number and kind != kinds[min((number - 1) * 3 // len(stretches), 2)]:
-            # The same time on each CPU, whatever the CPU executed before.
-            now = begin + 10**6 * kinds.index(kind)
-            if kind == "poked":
-                script.add("poke", now, kernel.symbols["module_work"], "b903000000" + "b902000000")
-            else:
-                script.add("symbol", now, kernel.symbols["bpf_prog_1"], 2, 0, "bpf_prog_1")
-            now += 1000
-        within = False
-        for packet in stretch:
-            now += 1
-            within |= packet.startswith("tip.pge")
-            if packet.startswith("tip.pge") and number:
-                packets.append("tip " + packet.split()[1])
-            elif packet == "psbend" and number and not within:
-                # Packets were disabled there, and are not now.
-                packets += [f"fup {kernel.symbols['system_call_exit']:#x}", packet]
-            elif packet.startswith("tip.pgd"):
-                call, instructions = kernel.system_call(kind)
-                packets += [call[0], f"tsc {now:#x}", *call[1:]]
-                executed += instructions
-            else:
-                packets.append(packet)
-                if packet == "psb" or packet.startswith("tip.pge"):
-                    packets.append(f"tsc {now:#x}")
-    # The last system call does not come back.
-    packets.append("tip.pgd -")
-    return packets, executed, now
 
 
 def one_cpu_each(kernel, recording, *options, show=("kcore", "kallsyms", "notes")):

@@ -49,7 +49,7 @@ class File:
         self.lead, self.filters = lead, filters
         self.shift, self.mult, self.zero = shift, mult, zero
         self.config, self.per_cpu, self.switches, self.snapshots = config, per_cpu, switches, snapshots
-        self.records, self.positions, self.reference = [], {}, 1
+        self.records, self.positions, self.reference, self.features = [], {}, 1, {}
 
     def time(self, tsc):
         return self.zero + (tsc * self.mult >> self.shift)
@@ -118,8 +118,14 @@ class File:
         data = self.info() + b"".join(self.records)
         flags = 1 << 18 | (1 << 26 if self.switches else 0)  # sample_id_all, context_switch
         attr = struct.pack("<IIQQQQQ", PMU, 112, self.config, 1, SAMPLE_TYPE, 0, flags).ljust(112, b"\0")
-        head = struct.pack("<8sQQQQQQQQ", b"PERFILE2", 104, 128, 112, 128, 240, len(data), 0, 0) + bytes(32)
-        return head + struct.pack("<Q", 1) + attr + struct.pack("<QQ", 104, 8) + data
+        bits = sum(1 << number for number in self.features)
+        head = struct.pack("<8sQQQQQQQQ", b"PERFILE2", 104, 128, 112, 128, 240, len(data), 0, 0) + bits.to_bytes(32, "little")
+        whole = head + struct.pack("<Q", 1) + attr + struct.pack("<QQ", 104, 8) + data
+        at, bodies = len(whole) + 16 * len(self.features), b""
+        for _, body in sorted(self.features.items()):
+            whole += struct.pack("<QQ", at + len(bodies), len(body))
+            bodies += body
+        return whole + bodies
 
 
 def streams_of(trace):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fuzzes the recorder's readers of the kernel's code.
+ * Fuzzes the readers of the kernel's code.
  * Input: u8 kind (0: /proc/kallsyms, 1: /proc/kcore or a vmlinux, 2: notes), then the bytes.
  */
 #include <stdint.h>
@@ -12,8 +12,8 @@
 
 #include "common/file.h"
 #include "elf/file.h"
-#include "record/kernel_code/kernel_file.h"
-#include "record/kernel_code/kernel_images.h"
+#include "elf/kernel_file.h"
+#include "elf/kernel_images.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -29,12 +29,12 @@ static int make_file(const uint8_t *data, size_t size, char path[64])
 }
 
 /* Checks that images are sorted and disjoint, and that symbols lie in their image. */
-static void check(const struct record_kernel_images *images)
+static void check(const struct elf_kernel_images *images)
 {
 	uint64_t end = 0;
 
 	for (size_t i = 0; i < images->count; i++) {
-		const struct record_kernel_image *image = &images->list[i];
+		const struct elf_kernel_image *image = &images->list[i];
 		const struct ptl_symbol *first = images->symbols.list + image->first;
 
 		if (!image->size || image->base + (image->size - 1) < image->base || (i && image->base <= end) ||
@@ -48,28 +48,28 @@ static void check(const struct record_kernel_images *images)
 
 static void read_symbols(const char *path)
 {
-	struct record_kernel_images images;
+	struct elf_kernel_images images;
 
-	if (record_kernel_images_read(path, &images) == 0)
+	if (elf_kernel_images_read(path, &images) == 0)
 		check(&images);
-	record_kernel_images_free(&images);
+	elf_kernel_images_free(&images);
 }
 
 static void read_core(const char *path)
 {
-	struct record_kernel_file *file;
+	struct elf_kernel_file *file;
 	uint64_t address = 0;
 	uint8_t bytes[5000];
 
-	if (record_kernel_file_open(path, &file) < 0)
+	if (elf_kernel_file_open(path, &file) < 0)
 		return;
-	(void)record_kernel_file_text(file, &address);
+	(void)elf_kernel_file_text(file, &address);
 	for (uint64_t at = address - 4096; at != address + 8192; at += 4096)
-		if (record_kernel_file_read(file, at, bytes, sizeof(bytes)) > sizeof(bytes))
+		if (elf_kernel_file_read(file, at, bytes, sizeof(bytes)) > sizeof(bytes))
 			abort();
-	if (record_kernel_file_read(file, UINT64_MAX - 4, bytes, sizeof(bytes)) > 5)
+	if (elf_kernel_file_read(file, UINT64_MAX - 4, bytes, sizeof(bytes)) > 5)
 		abort();
-	record_kernel_file_close(file);
+	elf_kernel_file_close(file);
 }
 
 static void read_notes(const uint8_t *data, size_t size)

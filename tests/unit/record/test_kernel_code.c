@@ -19,7 +19,7 @@
 #include "flow/timeline/timeline.h"
 #include "record/capture/machine.h"
 #include "record/kernel_code/kernel_code.h"
-#include "record/kernel_code/kernel_images.h"
+#include "elf/kernel_images.h"
 
 #define KERNEL 0xffffffff9a000000ull /* address of the kernel in memory */
 #define LINKED 0xffffffff81000000ull /* address of the kernel in its file */

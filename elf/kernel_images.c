@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Groups consecutive symbols of a module into an image. */
-#include "record/kernel_code/kernel_images.h"
+#include "elf/kernel_images.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static bool is_made(const char *module)
 }
 
 /* Checks for border symbols, which are no functions, and notes the borders. */
-static bool is_border(struct record_kernel_images *images, const struct elf_kallsym *symbol)
+static bool is_border(struct elf_kernel_images *images, const struct elf_kallsym *symbol)
 {
 	if (*symbol->module)
 		return false;
@@ -39,7 +39,7 @@ static bool is_border(struct record_kernel_images *images, const struct elf_kall
 
 static int take_symbol(void *context, const struct elf_kallsym *symbol)
 {
-	struct record_kernel_images *images = context;
+	struct elf_kernel_images *images = context;
 	const size_t count = images->symbols.count;
 	struct ptl_symbol copy = {.address = symbol->address, .type = (uint8_t)symbol->type};
 	const char *module;
@@ -78,7 +78,7 @@ static int compare_images(const void *a, const void *b)
 }
 
 /* Checks for symbols behind the kernel's code: data, and init functions whose memory was freed. */
-static bool is_left_out(const struct record_kernel_images *images, const struct entry *entry)
+static bool is_left_out(const struct elf_kernel_images *images, const struct entry *entry)
 {
 	const uint64_t address = entry->symbol.address;
 
@@ -87,7 +87,7 @@ static bool is_left_out(const struct record_kernel_images *images, const struct 
 }
 
 /* Sorts symbols by address, without the symbols that is_left_out selects. */
-static int sort(struct record_kernel_images *images)
+static int sort(struct elf_kernel_images *images)
 {
 	const size_t count = images->symbols.count;
 	struct entry *entries = reallocarray(NULL, count + 1, sizeof(*entries));
@@ -113,7 +113,7 @@ static int sort(struct record_kernel_images *images)
 
 /* ---- images ---------------------------------------------------------------------------------- */
 
-static bool belongs(const struct record_kernel_images *images, const struct record_kernel_image *image, size_t i)
+static bool belongs(const struct elf_kernel_images *images, const struct elf_kernel_image *image, size_t i)
 {
 	const struct ptl_symbol *symbols = images->symbols.list;
 
@@ -121,13 +121,13 @@ static bool belongs(const struct record_kernel_images *images, const struct reco
 	       symbols[i].address - symbols[i - 1].address <= GAP_MAX;
 }
 
-static int add_image(struct record_kernel_images *images, size_t i)
+static int add_image(struct elf_kernel_images *images, size_t i)
 {
 	const bool made = is_made(images->modules[i]);
 
 	if (COMMON_VECTOR_RESERVE(images->list, images->capacity, images->count + 1, "code of the kernel"))
 		return PTL_NO_MEMORY;
-	images->list[images->count++] = (struct record_kernel_image){
+	images->list[images->count++] = (struct elf_kernel_image){
 		.base = made ? images->symbols.list[i].address : images->symbols.list[i].address & -(uint64_t)PAGE,
 		.name = made ? images->symbols.list[i].name : images->modules[i],
 		.made = made,
@@ -137,13 +137,13 @@ static int add_image(struct record_kernel_images *images, size_t i)
 	return 0;
 }
 
-static uint64_t last_symbol(const struct record_kernel_images *images, size_t n)
+static uint64_t last_symbol(const struct elf_kernel_images *images, size_t n)
 {
 	return images->symbols.list[images->list[n].first + images->list[n].count - 1].address;
 }
 
 /* Returns the end of an image, with an estimate for the last function. */
-static uint64_t end_of(const struct record_kernel_images *images, size_t n)
+static uint64_t end_of(const struct elf_kernel_images *images, size_t n)
 {
 	const uint64_t last = last_symbol(images, n);
 	uint64_t end = UINT64_MAX;
@@ -155,12 +155,12 @@ static uint64_t end_of(const struct record_kernel_images *images, size_t n)
 	return n + 1 < images->count && images->list[n + 1].base < end ? images->list[n + 1].base : end;
 }
 
-static int group(struct record_kernel_images *images)
+static int group(struct elf_kernel_images *images)
 {
 	int status = 0;
 
 	for (size_t i = 0; status == 0 && i < images->symbols.count; i++) {
-		struct record_kernel_image *last = images->count ? &images->list[images->count - 1] : NULL;
+		struct elf_kernel_image *last = images->count ? &images->list[images->count - 1] : NULL;
 		const bool again = i && images->symbols.list[i].address == images->symbols.list[i - 1].address;
 
 		if (last && last->first + last->count == i && (belongs(images, last, i) || again))
@@ -177,11 +177,11 @@ static int group(struct record_kernel_images *images)
 	return status;
 }
 
-int record_kernel_images_read(const char *kallsyms, struct record_kernel_images *images)
+int elf_kernel_images_read(const char *kallsyms, struct elf_kernel_images *images)
 {
 	int status;
 
-	*images = (struct record_kernel_images){.symbols = {.limit = NAMES_MAX}};
+	*images = (struct elf_kernel_images){.symbols = {.limit = NAMES_MAX}};
 	status = elf_kallsyms_read(kallsyms, take_symbol, images);
 	if (status == 0)
 		status = sort(images);
@@ -192,12 +192,27 @@ int record_kernel_images_read(const char *kallsyms, struct record_kernel_images 
 	return status;
 }
 
-void record_kernel_images_free(struct record_kernel_images *images)
+bool elf_kernel_images_made(const struct elf_kernel_images *images, uint64_t base)
+{
+	size_t low = 0, high = images->count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (images->list[middle].base < base)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < images->count && images->list[low].base == base && images->list[low].made;
+}
+
+void elf_kernel_images_free(struct elf_kernel_images *images)
 {
 	for (size_t i = 0; i < images->count; i++)
 		common_bytes_free(&images->list[i].encoded);
 	elf_symbol_list_free(&images->symbols);
 	free(images->list);
 	free(images->modules);
-	*images = (struct record_kernel_images){0};
+	*images = (struct elf_kernel_images){0};
 }

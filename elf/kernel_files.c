@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds the kernel's file by its build id. */
-#include "record/kernel_code/kernel_files.h"
+#include "elf/kernel_files.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,9 +15,9 @@
 
 #define NOTES_MAX 65536u
 
-size_t record_kernel_build_id(const char *root, const char *module, uint8_t id[PTL_BUILD_ID_MAX])
+size_t elf_kernel_build_id(const char *root, const char *module, uint8_t id[PTL_BUILD_ID_MAX])
 {
-	char path[RECORD_KERNEL_PATH];
+	char path[ELF_KERNEL_PATH];
 	uint8_t *notes;
 	size_t size, id_size;
 
@@ -59,8 +59,8 @@ static void name_by_id(const uint8_t *id, size_t id_size, char name[2 * PTL_BUIL
 		used += (size_t)snprintf(name + used, 3, "%02x", id[i]);
 }
 
-int record_kernel_find_file(const char *root, const uint8_t *id, size_t id_size, struct record_kernel_file **file,
-			    char path[RECORD_KERNEL_PATH])
+int elf_kernel_find_file(const char *root, const char *release, const uint8_t *id, size_t id_size,
+			 struct elf_kernel_file **file, char path[ELF_KERNEL_PATH])
 {
 	/* Text before and behind the kernel's release; the last place uses the build id. */
 	static const struct {
@@ -79,12 +79,13 @@ int record_kernel_find_file(const char *root, const uint8_t *id, size_t id_size,
 
 	if (!id_size || uname(&kernel) < 0)
 		return common_fail(PTL_SYSTEM, "the kernel does not show its build id (/sys/kernel/notes)");
+	release = release ? release : kernel.release;
 	name_by_id(id, id_size, name);
 	for (size_t i = 0; i < count; i++) {
-		snprintf(path, RECORD_KERNEL_PATH, "%.4000s%s%.80s%s", root, places[i].before,
-			 i + 1 < count ? kernel.release : name, places[i].behind);
-		if (has_id(path, id, id_size) && record_kernel_file_open(path, file) == 0)
+		snprintf(path, ELF_KERNEL_PATH, "%.4000s%s%.80s%s", root, places[i].before,
+			 i + 1 < count ? release : name, places[i].behind);
+		if (has_id(path, id, id_size) && elf_kernel_file_open(path, file) == 0)
 			return 0;
 	}
-	return common_fail(PTL_SYSTEM, "there is no vmlinux-%s with the build id of this kernel", kernel.release);
+	return common_fail(PTL_SYSTEM, "there is no vmlinux-%s with the build id of this kernel", release);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reads program headers and segments. */
-#include "record/kernel_code/kernel_file.h"
+#include "elf/kernel_file.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #define SEGMENTS_MAX 4096 /* kcore has about ten */
 #define UPPER_HALF (1ull << 63)
 
-struct record_kernel_file {
+struct elf_kernel_file {
 	int fd;
 	Elf64_Phdr *segments; /* loaded segments */
 	size_t count;
@@ -36,7 +36,7 @@ static bool is_loaded(const Elf64_Phdr *segment)
 	       segment->p_filesz <= INT64_MAX - segment->p_offset;
 }
 
-static int read_segments(struct record_kernel_file *file, const char *path)
+static int read_segments(struct elf_kernel_file *file, const char *path)
 {
 	Elf64_Ehdr header;
 	size_t left = 0;
@@ -64,9 +64,9 @@ static int read_segments(struct record_kernel_file *file, const char *path)
 	return 0;
 }
 
-int record_kernel_file_open(const char *path, struct record_kernel_file **file)
+int elf_kernel_file_open(const char *path, struct elf_kernel_file **file)
 {
-	struct record_kernel_file *opened = calloc(1, sizeof(*opened));
+	struct elf_kernel_file *opened = calloc(1, sizeof(*opened));
 	int status;
 
 	if (!opened)
@@ -74,13 +74,13 @@ int record_kernel_file_open(const char *path, struct record_kernel_file **file)
 	opened->fd = open(path, O_RDONLY | O_CLOEXEC);
 	status = opened->fd < 0 ? common_fail_errno("%s", path) : read_segments(opened, path);
 	if (status < 0)
-		record_kernel_file_close(opened);
+		elf_kernel_file_close(opened);
 	else
 		*file = opened;
 	return status;
 }
 
-void record_kernel_file_close(struct record_kernel_file *file)
+void elf_kernel_file_close(struct elf_kernel_file *file)
 {
 	if (!file)
 		return;
@@ -90,7 +90,7 @@ void record_kernel_file_close(struct record_kernel_file *file)
 	free(file);
 }
 
-bool record_kernel_file_text(const struct record_kernel_file *file, uint64_t *address)
+bool elf_kernel_file_text(const struct elf_kernel_file *file, uint64_t *address)
 {
 	bool found = false;
 
@@ -107,7 +107,7 @@ bool record_kernel_file_text(const struct record_kernel_file *file, uint64_t *ad
 }
 
 /* Reads the part of the range in a single segment. Returns the number of bytes. */
-static size_t read_piece(const struct record_kernel_file *file, uint64_t address, uint8_t *bytes, size_t size)
+static size_t read_piece(const struct elf_kernel_file *file, uint64_t address, uint8_t *bytes, size_t size)
 {
 	for (size_t i = 0; i < file->count; i++) {
 		const Elf64_Phdr *segment = &file->segments[i];
@@ -126,7 +126,7 @@ static size_t read_piece(const struct record_kernel_file *file, uint64_t address
 	return 0;
 }
 
-size_t record_kernel_file_read(const struct record_kernel_file *file, uint64_t address, uint8_t *bytes, size_t size)
+size_t elf_kernel_file_read(const struct elf_kernel_file *file, uint64_t address, uint8_t *bytes, size_t size)
 {
 	size_t done = 0, got = 1;
 
