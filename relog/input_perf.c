@@ -2,6 +2,9 @@
 /* perf.data files as inputs. Reports data that could not be read. */
 #include "relog/input_perf.h"
 
+#include <stdio.h>
+#include <unistd.h>
+
 #include "common/bytes.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
@@ -57,16 +60,31 @@ static void report_perf_outcome(const char *name, const struct perf_outcome *out
 				    name, (unsigned long long)outcome->absent_files);
 }
 
+/* Names the files that perf archive has packed, if the archive lies beside perf.data. */
+static void suggest_archive(const char *path)
+{
+	char archive[4200];
+
+	snprintf(archive, sizeof(archive), "%.4000s.tar.bz2", path);
+	if (access(archive, F_OK) == 0)
+		common_message_note("%s has files of perf.data: mkdir files && tar xf %s -C files, and --buildid-dir "
+				    "files",
+				    archive, archive);
+}
+
 static int convert_perf(const struct relog_settings *settings, const char *path, int fd, const uint8_t *start,
 			size_t size, struct import_spool *spool)
 {
 	struct perf_outcome outcome;
-	int status = perf_import(path, fd, settings->embed, spool, &outcome);
+	int status = perf_import(path, fd, settings->embed, settings->buildid_dir, spool, &outcome);
 
 	(void)start;
 	(void)size;
-	if (!status)
+	if (!status) {
 		report_perf_outcome(path, &outcome);
+		if (outcome.absent_files && !settings->buildid_dir)
+			suggest_archive(path);
+	}
 	spool->damaged = outcome.damage[0] != 0;
 	return status;
 }

@@ -91,7 +91,9 @@ struct perf_sample {
 	const uint8_t *stack;
 	size_t stack_size;
 	uint64_t weight, data_source, transaction, physical_address, cgroup, data_page_size, code_page_size;
-	const uint8_t *rest; /* AUX data, or fields of newer kernels */
+	const uint8_t *packets; /* of Intel PT (perf record --aux-sample) */
+	size_t packets_size;
+	const uint8_t *rest; /* fields of newer kernels */
 	size_t rest_size;
 };
 

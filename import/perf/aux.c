@@ -26,6 +26,8 @@ struct perf_aux {
 	uint64_t ring_end; /* position in perf's ring behind the last record with padding */
 	uint64_t end;      /* end of the data in the stream */
 	struct perf_aux_record last;
+	uint8_t *sampled; /* copy of the last sample's packets, for last.memory */
+	size_t sampled_room;
 	struct format_pt_psb_scan scan;
 	const uint8_t *piece; /* piece being scanned */
 	uint64_t piece_start; /* offset of the piece in the stream */
@@ -91,6 +93,7 @@ int perf_aux_info(struct perf_import *import, const struct perf_record *record)
 		machine->tsc_multiplier = (uint32_t)words[PERF_PT_TIME_MULT];
 		machine->tsc_zero = words[PERF_PT_TIME_ZERO];
 	}
+	import->aux_per_cpu = words[PERF_PT_PER_CPU_MMAPS];
 	import->aux_snapshots = words[PERF_PT_SNAPSHOT_MODE];
 	import->aux_switches = words[PERF_PT_HAVE_SCHED_SWITCH];
 	machine->return_compression = !has_bit(config, words[PERF_PT_NORETCOMP_BIT]);
@@ -191,16 +194,24 @@ static int lose_bytes(struct perf_import *import, const struct perf_aux *aux, ui
 	return ptl_writer_loss(import->writer, &loss);
 }
 
-/* Marks missing bytes: the next bytes do not continue the stream. missing: number of missing bytes; 0: unknown. */
-static int interrupt_stream(struct perf_aux *aux, uint64_t missing, const char *cause)
+/* Writes a hole: the next bytes do not continue the stream. */
+static int write_hole(struct perf_aux *aux, uint64_t size)
 {
-	const uint64_t hole = missing ? missing : 1; /* at least one byte, so that decoders do not join the two sides */
 	int status = format_pt_psb_scan_end(&aux->scan, write_psb, aux);
 
 	if (!status)
-		status = ptl_writer_hole(aux->import->writer, aux->stream, hole, aux->import->now);
-	aux->end += hole;
+		status = ptl_writer_hole(aux->import->writer, aux->stream, size, aux->import->now);
+	aux->end += size;
 	aux->scan = (struct format_pt_psb_scan){.offset = aux->end, .found = aux->scan.found};
+	return status;
+}
+
+/* Marks missing bytes. missing: number of missing bytes; 0: unknown. */
+static int interrupt_stream(struct perf_aux *aux, uint64_t missing, const char *cause)
+{
+	/* at least one byte, so that decoders do not join the two sides */
+	int status = write_hole(aux, missing ? missing : 1);
+
 	return status ? status : lose_bytes(aux->import, aux, missing, cause);
 }
 
@@ -304,6 +315,54 @@ int perf_aux_data(struct perf_import *import, const struct perf_record *record)
 	return 0;
 }
 
+/* Keeps the packets of a sample, for the comparison with the next sample. Returns PTL_NO_MEMORY. */
+static int keep_sample(struct perf_aux *aux, const struct perf_aux_record *record)
+{
+	if (record->size > aux->sampled_room) {
+		uint8_t *room = realloc(aux->sampled, record->size);
+
+		if (!room)
+			return common_fail_memory("packets of a sample", record->size);
+		aux->sampled = room;
+		aux->sampled_room = record->size;
+	}
+	memcpy(aux->sampled, record->memory, record->size);
+	aux->last = *record;
+	aux->last.memory = aux->sampled;
+	aux->begun = true;
+	return 0;
+}
+
+/*
+ * The ring of a CPU has packets of all threads, which context switches tell apart. Without switches, the packets belong
+ * to the sampled thread.
+ */
+int perf_aux_sample(struct perf_import *import, const struct perf_sample *sample)
+{
+	const bool by_cpu = import->aux_per_cpu && import->aux_switches && sample->cpu != PTL_NO_CPU;
+	struct perf_aux_record this = {.size = sample->packets_size, .memory = sample->packets};
+	struct perf_aux *aux = NULL;
+	uint64_t skip = 0;
+	int status;
+
+	if (!this.size)
+		return 0;
+	this.zeros = count_zeros(this.memory, this.size);
+	status = open_stream(import, by_cpu ? sample->cpu : UINT32_MAX, by_cpu ? UINT32_MAX : sample->tid, &aux);
+	if (!status && aux->begun)
+		status = perf_aux_overlap(import->file, &aux->last, &this, &skip);
+	if (!status && aux->begun && !skip) {
+		import->aux_unsampled++;
+		status = write_hole(aux, 1);
+	}
+	if (!status)
+		status = take_piece(aux, this.memory + skip, (size_t)(this.size - skip));
+	if (status)
+		return status;
+	aux->piece_size = 0;
+	return keep_sample(aux, &this);
+}
+
 int perf_aux_lost(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 		  size_t body)
 {
@@ -312,6 +371,22 @@ int perf_aux_lost(struct perf_import *import, const struct perf_record *record, 
 	if (body >= 24 && common_load64(record->body + 16) & PERF_AUX_FLAG_TRUNCATED)
 		status = lose_bytes(import, NULL, 0, "perf's buffer for Intel PT was full");
 	return status ? status : perf_event_keep(import, record, sample, body);
+}
+
+/* Writes a loss for the packets between samples. */
+static int lose_samples(struct perf_import *import)
+{
+	const struct ptl_loss loss = {
+		.kind = PTL_LOSS_BYTES,
+		.stream = PTL_NO_ID,
+		.pid = PTL_NO_ID,
+		.tid = PTL_NO_ID,
+		.count = import->aux_unsampled,
+		.first_time = import->machine.start_time,
+		.cause = "between samples, of which each has the latest packets only (perf record --aux-sample)",
+	};
+
+	return ptl_writer_loss(import->writer, &loss);
 }
 
 int perf_aux_finish(struct perf_import *import)
@@ -325,6 +400,8 @@ int perf_aux_finish(struct perf_import *import)
 
 		status = format_pt_psb_scan_end(&aux->scan, write_psb, aux);
 	}
+	if (!status && import->aux_unsampled)
+		status = lose_samples(import);
 	return status;
 }
 
@@ -333,7 +410,11 @@ void perf_aux_free(struct perf_import *import)
 	uint64_t key, value;
 	size_t at = 0;
 
-	while (common_hash_map_next(&import->aux, &at, &key, &value))
-		free((void *)(uintptr_t)value);
+	while (common_hash_map_next(&import->aux, &at, &key, &value)) {
+		struct perf_aux *aux = (struct perf_aux *)(uintptr_t)value;
+
+		free(aux->sampled);
+		free(aux);
+	}
 	common_hash_map_free(&import->aux);
 }

@@ -30,6 +30,16 @@ static int found_first(void *context, uint64_t offset)
 	return 1;
 }
 
+/* Reads bytes of a record. */
+static int read_bytes(const struct search *search, const struct perf_aux_record *record, uint64_t at, uint8_t *bytes,
+		      size_t size)
+{
+	if (!record->memory)
+		return perf_file_read(search->file, record->offset + at, bytes, size);
+	memcpy(bytes, record->memory + at, size);
+	return 0;
+}
+
 /* Scans a record for PSBs. Returns a non-zero result of `found`, else 0. */
 static int scan(const struct search *search, const struct perf_aux_record *record, uint64_t size,
 		int (*found)(void *context, uint64_t offset), void *context)
@@ -41,7 +51,7 @@ static int scan(const struct search *search, const struct perf_aux_record *recor
 	for (uint64_t at = 0; !status && at < size;) {
 		const size_t wanted = size - at < PIECE ? (size_t)(size - at) : PIECE;
 
-		status = perf_file_read(search->file, record->offset + at, piece, wanted);
+		status = read_bytes(search, record, at, piece, wanted);
 		if (!status)
 			status = format_pt_psb_scan(&state, piece, wanted, found, context);
 		at += wanted;
@@ -62,9 +72,9 @@ static int compare_overlap(const struct search *search, uint64_t at, uint64_t si
 	for (uint64_t done = 0; !status && done < size; done += length, length = PIECE) {
 		if (length > size - done)
 			length = (size_t)(size - done);
-		status = perf_file_read(search->file, search->before->offset + at + done, one, length);
+		status = read_bytes(search, search->before, at + done, one, length);
 		if (!status)
-			status = perf_file_read(search->file, search->record->offset + done, other, length);
+			status = read_bytes(search, search->record, done, other, length);
 		if (!status && memcmp(one, other, length))
 			return 0;
 	}

@@ -90,18 +90,26 @@ static bool is_the_one(const struct perf_import *import, const struct perf_mappi
 	return size && size >= mapping->id.size && !memcmp(id, mapping->id.bytes, mapping->id.size);
 }
 
-int perf_image_cached(const struct perf_mapping *mapping, const char *name, char *path, size_t room, struct stat *info)
+/* Opens a file of the cache `folder`. */
+static int open_cached(const char *folder, const struct perf_build_id *id, const char *name, char *path, size_t room,
+		       struct stat *info)
 {
-	const char *home_folder = getenv("HOME");
-	int used;
+	int used = snprintf(path, room, "%.4000s/.build-id/%02x/", folder, id->bytes[0]);
 
-	if (!home_folder || mapping->id.size < 2)
-		return -1;
-	used = snprintf(path, room, "%.4000s/.debug/.build-id/%02x/", home_folder, mapping->id.bytes[0]);
-	for (size_t i = 1; i < mapping->id.size; i++)
-		used += snprintf(path + used, room - (size_t)used, "%02x", mapping->id.bytes[i]);
+	for (size_t i = 1; i < id->size; i++)
+		used += snprintf(path + used, room - (size_t)used, "%02x", id->bytes[i]);
 	snprintf(path + used, room - (size_t)used, "/%s", name);
 	return common_open_regular(path, info);
+}
+
+int perf_image_cached(const struct perf_import *import, const struct perf_mapping *mapping, const char *name,
+		      char *path, size_t room, struct stat *info)
+{
+	int fd = -1;
+
+	for (size_t i = 0; mapping->id.size >= 2 && fd < 0 && i < PERF_CACHES && import->caches[i][0]; i++)
+		fd = open_cached(import->caches[i], &mapping->id, name, path, room, info);
+	return fd;
 }
 
 /* Whether perf.data was recorded on this machine with the running kernel. */
@@ -140,7 +148,7 @@ int perf_image_open(struct perf_import *import, const struct perf_mapping *mappi
 	*other = fd >= 0;
 	if (fd >= 0)
 		close(fd);
-	fd = perf_image_cached(mapping, vdso ? "vdso" : "elf", path, sizeof(path), info);
+	fd = perf_image_cached(import, mapping, vdso ? "vdso" : "elf", path, sizeof(path), info);
 	if (fd >= 0 && is_the_one(import, mapping, fd, info))
 		return fd;
 	if (fd >= 0)

@@ -25,6 +25,9 @@
 /* Maximum event streams. Times within a stream do not go back. */
 #define PERF_LANES_MAX 256
 
+/* The folder that the caller names, and ~/.debug. */
+#define PERF_CACHES 2
+
 struct perf_lane {
 	uint32_t stream;
 	uint64_t last;
@@ -44,6 +47,7 @@ struct perf_import {
 	struct perf_tracing tracing;       /* formats of tracepoints */
 	struct ptl_event_headers *headers; /* decoder of EventHeader events (Microsoft's LinuxTracepoints) */
 	enum elf_embed embed;
+	char caches[PERF_CACHES][4096]; /* folders of perf's build-id caches, in the order of search; "": no more */
 
 	struct perf_programs programs; /* programs of processes older than the recording */
 	struct perf_unwinder unwinder;
@@ -62,6 +66,8 @@ struct perf_import {
 	struct common_byte_map build_ids; /* path: index in ids */
 	struct perf_build_id *ids;
 	size_t id_count;
+	bool aux_per_cpu;       /* rings of Intel PT are of CPUs, not of threads */
+	uint64_t aux_unsampled; /* samples whose packets do not continue the packets of the previous sample */
 	bool aux_snapshots;     /* Intel PT was recorded as snapshots */
 	bool aux_kernel;        /* Intel PT has the kernel's flow, too */
 	bool aux_switches;      /* context switches tell the threads of a CPU's Intel PT */
@@ -174,7 +180,8 @@ struct stat;
  * the path; room is at least PERF_CACHED_PATH. Returns -1 without such a file.
  */
 #define PERF_CACHED_PATH 4200
-int perf_image_cached(const struct perf_mapping *mapping, const char *name, char *path, size_t room, struct stat *info);
+int perf_image_cached(const struct perf_import *import, const struct perf_mapping *mapping, const char *name,
+		      char *path, size_t room, struct stat *info);
 
 /*
  * Opens exactly the mapped file. Returns -1 if this machine lacks the file. *other: the file exists in another version.
@@ -185,6 +192,8 @@ int perf_image_open(struct perf_import *import, const struct perf_mapping *mappi
 
 int perf_aux_info(struct perf_import *import, const struct perf_record *record);
 int perf_aux_data(struct perf_import *import, const struct perf_record *record);
+/* Adds the packets of a sample to the stream of the CPU or thread. */
+int perf_aux_sample(struct perf_import *import, const struct perf_sample *sample);
 int perf_aux_lost(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 		  size_t body);
 int perf_aux_finish(struct perf_import *import);
@@ -196,7 +205,8 @@ void perf_aux_free(struct perf_import *import);
 struct perf_aux_record {
 	uint64_t offset; /* file offset */
 	uint64_t size;
-	size_t zeros; /* trailing zeros, up to 7, possibly padding */
+	size_t zeros;          /* trailing zeros, up to 7, possibly padding */
+	const uint8_t *memory; /* the bytes of a sample; NULL: the bytes are in the file */
 };
 
 /* *bytes: how many first bytes of `record` equal the last bytes of `before`. Returns the errors of perf_file_read. */

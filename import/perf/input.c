@@ -57,9 +57,11 @@ static int take_sample(struct perf_import *import, const struct perf_record *rec
 {
 	struct perf_sample copy = *sample;
 
+	int status = perf_aux_sample(import, sample);
+
 	(void)record;
 	(void)body;
-	return perf_event_sample(import, &copy);
+	return status ? status : perf_event_sample(import, &copy);
 }
 
 static const struct take_record kernel_records[PERF_RECORD_KERNEL_END] = {
@@ -448,7 +450,19 @@ static int add_origin(const struct perf_import *import, const char *name, struct
 	return status ? status : import_spool_origin(spool, &origin);
 }
 
-int perf_import(const char *name, int fd, enum elf_embed embed, struct import_spool *spool,
+/* Sets the caches: `cache`, unless NULL, and ~/.debug. */
+static void find_caches(struct perf_import *import, const char *cache)
+{
+	const char *home_folder = getenv("HOME");
+	size_t count = 0;
+
+	if (cache)
+		snprintf(import->caches[count++], sizeof(import->caches[0]), "%s", cache);
+	if (home_folder)
+		snprintf(import->caches[count], sizeof(import->caches[0]), "%.4000s/.debug", home_folder);
+}
+
+int perf_import(const char *name, int fd, enum elf_embed embed, const char *cache, struct import_spool *spool,
 		struct perf_outcome *outcome)
 {
 	struct perf_import *import = calloc(1, sizeof(*import));
@@ -460,6 +474,7 @@ int perf_import(const char *name, int fd, enum elf_embed embed, struct import_sp
 		return common_fail_memory("perf.data", sizeof(*import));
 	import->writer = spool->writer;
 	import->embed = embed;
+	find_caches(import, cache);
 	import->machine = (struct ptl_machine){
 		.source = "perf", .architecture = "x86_64", .mode = 64, .return_compression = true};
 	sink = perf_image_sink(import);

@@ -31,10 +31,11 @@ struct perf_outcome {
  * A file that ends within a record, or has a damaged record, is read up to there. The rest becomes a loss record and a
  * warning.
  *
- * fd: the file. name: name in provenance; if name is a folder, its files data.0, data.1, ... are read, too.
+ * fd: the file. name: name in provenance; if name is a folder, its files data.0, data.1, ... are read, too, and its
+ * kcore_dir. cache: folder of a build-id cache, which is searched before ~/.debug; NULL: none.
  * Returns PTL_NOT_OURS, PTL_UNSUPPORTED, PTL_NO_MEMORY, PTL_SYSTEM, PTL_CANCELLED. *outcome is set in any case.
  */
-int perf_import(const char *name, int fd, enum elf_embed embed, struct import_spool *spool,
+int perf_import(const char *name, int fd, enum elf_embed embed, const char *cache, struct import_spool *spool,
 		struct perf_outcome *outcome);
 
 #endif

@@ -152,10 +152,11 @@ static int put_file_code(struct perf_import *import, const struct elf_kernel_fil
 }
 
 /* Opens the kernel's file in perf's cache (perf buildid-cache --add vmlinux). */
-static bool open_cached(const struct perf_mapping *mapping, struct elf_kernel_file **file, char path[ELF_KERNEL_PATH])
+static bool open_cached(const struct perf_import *import, const struct perf_mapping *mapping,
+			struct elf_kernel_file **file, char path[ELF_KERNEL_PATH])
 {
 	struct stat info;
-	const int fd = perf_image_cached(mapping, "elf", path, ELF_KERNEL_PATH, &info);
+	const int fd = perf_image_cached(import, mapping, "elf", path, ELF_KERNEL_PATH, &info);
 
 	if (fd >= 0)
 		close(fd);
@@ -173,7 +174,7 @@ static void find_file(struct perf_import *import, const struct ptl_image_event *
 	if (kernel->file || !image->build_id_size || image->build_id_size > sizeof(mapping.id.bytes))
 		return;
 	memcpy(mapping.id.bytes, image->build_id, image->build_id_size);
-	if (open_cached(&mapping, &kernel->file, path) ||
+	if (open_cached(import, &mapping, &kernel->file, path) ||
 	    elf_kernel_find_file("", release, image->build_id, image->build_id_size, &kernel->file, path) == 0)
 		snprintf(kernel->file_path, sizeof(kernel->file_path), "%.500s", path);
 }

@@ -39,22 +39,14 @@ static int take_kernel_symbol(void *context, const struct elf_kallsym *symbol)
 	return copy.name ? elf_symbol_list_add(&reading->symbols, &copy) : PTL_NO_MEMORY;
 }
 
-/*
- * Returns the path of the symbol list in perf's cache. The cache has a list for each kernel that perf recorded on this
- * machine.
- */
-static bool cached_path(const struct perf_build_id *id, char *path, size_t room)
+/* Makes the path of the symbol list in perf's cache. The cache has a list for each kernel that perf recorded. */
+static void cached_path(const char *cache, const struct perf_build_id *id, char *path, size_t room)
 {
-	const char *home_folder = getenv("HOME");
-	int used;
+	int used = snprintf(path, room, "%.3900s/" KERNEL "/", cache);
 
-	if (!home_folder || !id->size)
-		return false;
-	used = snprintf(path, room, "%.3900s/.debug/" KERNEL "/", home_folder);
 	for (size_t i = 0; i < id->size; i++)
 		used += snprintf(path + used, room - (size_t)used, "%02x", id->bytes[i]);
 	snprintf(path + used, room - (size_t)used, "/kallsyms");
-	return true;
 }
 
 /* Whether the running kernel has this build id. */
@@ -82,13 +74,16 @@ static int read_list(const char *path, struct reading *reading)
 }
 
 /* Reads the symbol list of the kernel. Returns 1: found; 0: no list; PTL_NO_MEMORY. */
-static int find_list(const struct perf_build_id *id, struct reading *reading)
+static int find_list(const struct perf_import *import, const struct perf_build_id *id, struct reading *reading)
 {
 	char path[4200];
 	int found = 0;
 
-	if (cached_path(id, path, sizeof(path)))
+	for (size_t i = 0; (found == 0 || found == PTL_SYSTEM) && id->size && i < PERF_CACHES && import->caches[i][0];
+	     i++) {
+		cached_path(import->caches[i], id, path, sizeof(path));
 		found = read_list(path, reading);
+	}
 	if ((found == 0 || found == PTL_SYSTEM) && runs_here(id))
 		found = read_list("/proc/kallsyms", reading);
 	return found == PTL_SYSTEM ? 0 : found;
@@ -140,7 +135,7 @@ int perf_kernel_names(struct perf_import *import, struct ptl_image_event *image)
 	/* kallsyms beside perf.data is that of the recording. */
 	if (import->kernel.images.symbols.count || import->embed < ELF_EMBED_SYMBOLS)
 		return 0;
-	status = find_list(&import->ids[*index], &reading);
+	status = find_list(import, &import->ids[*index], &reading);
 	if (status > 0)
 		status = put_names(import, &reading, image);
 	elf_symbol_list_free(&reading.symbols);

@@ -198,6 +198,18 @@ static void read_stack(struct common_cursor *cursor, struct perf_sample *sample)
 	sample->stack_size = (size_t)(filled < room ? filled : room);
 }
 
+static void read_packets(struct common_cursor *cursor, struct perf_sample *sample)
+{
+	const uint64_t size = common_read64(cursor);
+
+	if (size > common_cursor_left(cursor)) {
+		common_read_bytes(cursor, common_cursor_left(cursor) + 1);
+		return;
+	}
+	sample->packets_size = (size_t)size;
+	sample->packets = common_read_bytes(cursor, sample->packets_size);
+}
+
 static uint64_t read_if(struct common_cursor *cursor, uint64_t type, uint64_t bits)
 {
 	return type & bits ? common_read64(cursor) : 0;
@@ -224,6 +236,8 @@ static void parse_behind(struct common_cursor *cursor, struct perf_sample *sampl
 	sample->cgroup = read_if(cursor, type, PERF_SAMPLE_CGROUP);
 	sample->data_page_size = read_if(cursor, type, PERF_SAMPLE_DATA_PAGE_SIZE);
 	sample->code_page_size = read_if(cursor, type, PERF_SAMPLE_CODE_PAGE_SIZE);
+	if (type & PERF_SAMPLE_AUX)
+		read_packets(cursor, sample);
 }
 
 static int parse_sample(const struct perf_attrs *attrs, const struct perf_record *record, struct perf_sample *sample)

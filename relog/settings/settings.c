@@ -206,6 +206,10 @@ static const struct common_option perf_options[] = {
 	 "code, code and symbols (the default), or the whole files with debug information as well. Where the option is "
 	 "given, symbols and debug information also of files of a trace that lacks them.",
 	 COMMON_CHOICE(struct relog_settings, embed, embed_words), COMMON_GIVEN(struct relog_settings, embed_given)},
+	{"buildid-dir", 0, "FOLDER",
+	 "Looks for the files that perf.data names in this cache of perf, too, before ~/.debug: what perf archive has "
+	 "packed, unpacked.",
+	 COMMON_STRING(struct relog_settings, buildid_dir)},
 	{"debug-path", 0, "FOLDER[:...]",
 	 "Looks for separate debug files in these folders, before /usr/lib/debug; then in those of $PTL_DEBUG_PATH.",
 	 .take = elf_debug_path_take},

@@ -53,6 +53,7 @@ struct relog_settings {
 	struct relog_redact_rules redact;
 	enum elf_embed embed; /* parts to embed of files that perf.data names or traces lack */
 	bool embed_given;
+	const char *buildid_dir;             /* a build-id cache of perf; NULL: only ~/.debug */
 	bool debuginfod;                     /* servers may be asked for debug files */
 	struct common_string_list manifests; /* manifests for events of .etl files */
 

@@ -12,6 +12,7 @@ PMU = 8                         # a possible type of the PMU intel_pt
 TSC, NORETCOMP, MTC, CYC = 1 << 10, 1 << 11, 1 << 9, 1 << 1
 EVERYWHERE = 0xffffffff         # any CPU, or any thread
 SAMPLE_TYPE = 0x1 | 0x2 | 0x4 | 0x80 | 0x10000  # IP, TID, TIME, CPU, IDENTIFIER
+SAMPLE_AUX = 1 << 20
 SWITCH, SWITCH_CPU_WIDE, OUT = 14, 15, 1 << 13
 MMAP_BUILD_ID = 1 << 14
 IMAGE = "1d5db12c"              # start of the GUID of image events
@@ -50,6 +51,8 @@ class File:
         self.shift, self.mult, self.zero = shift, mult, zero
         self.config, self.per_cpu, self.switches, self.snapshots = config, per_cpu, switches, snapshots
         self.records, self.positions, self.reference, self.features = [], {}, 1, {}
+        self.sampled = False    # a second event has samples with packets
+        self.first = b""        # records before the description of the packets
 
     def time(self, tsc):
         return self.zero + (tsc * self.mult >> self.shift)
@@ -110,22 +113,48 @@ class File:
                                                   (reference or self.reference) + self.lead, index, tid, cpu, 0)))
         self.records.append(data + bytes(-len(data) % 8))
 
+    def index(self, cpu, tid):
+        """Sets the ring of both events, of a CPU or of a thread."""
+        rings = b"".join(struct.pack("<QQQQ", event, 0, *(0xffffffffffffffff if number == EVERYWHERE else number for number in (cpu, tid)))
+                         for event in (1, 2))
+        self.first = entry(69, struct.pack("<Q", 2) + rings)
+
+    def sample(self, data, pid, tid, tsc, cpu=0, ip=0):
+        """Adds a sample with the latest packets (perf record --aux-sample), padded as the kernel does."""
+        data += bytes(-len(data) % 8)
+        self.sampled = True
+        self.records.append(entry(9, struct.pack("<QQIIQIIQ", 2, ip, pid, tid, self.time(tsc), cpu, 0, len(data)) + data, 2))
+
     def truncated(self, tsc, pid, tid, cpu=0):
         """Adds an AUX record of a full buffer."""
         self.records.append(entry(11, struct.pack("<QQQ", 0, 0, 1) + self.trailer(pid, tid, tsc, cpu)))
 
-    def bytes(self):
-        data = self.info() + b"".join(self.records)
+    def attrs(self):
         flags = 1 << 18 | (1 << 26 if self.switches else 0)  # sample_id_all, context_switch
-        attr = struct.pack("<IIQQQQQ", PMU, 112, self.config, 1, SAMPLE_TYPE, 0, flags).ljust(112, b"\0")
+        attrs = [struct.pack("<IIQQQQQ", PMU, 128, self.config, 1, SAMPLE_TYPE, 0, flags).ljust(128, b"\0")]
+        if self.sampled:
+            attr = struct.pack("<IIQQQQQ", 1, 128, 1, 1, SAMPLE_TYPE | SAMPLE_AUX, 0, flags).ljust(112, b"\0")
+            attrs.append(attr + struct.pack("<I", 4096).ljust(16, b"\0"))
+        return attrs
+
+    def bytes(self):
+        data, attrs = self.first + self.info() + b"".join(self.records), self.attrs()
+        ids = b"".join(struct.pack("<Q", number) for number in range(1, 1 + len(attrs)))
+        table = b"".join(attr + struct.pack("<QQ", 104 + 8 * number, 8) for number, attr in enumerate(attrs))
+        start = 104 + len(ids) + len(table)
         bits = sum(1 << number for number in self.features)
-        head = struct.pack("<8sQQQQQQQQ", b"PERFILE2", 104, 128, 112, 128, 240, len(data), 0, 0) + bits.to_bytes(32, "little")
-        whole = head + struct.pack("<Q", 1) + attr + struct.pack("<QQ", 104, 8) + data
+        head = struct.pack("<8sQQQQQQQQ", b"PERFILE2", 104, 144, 104 + len(ids), len(table), start, len(data), 0, 0)
+        whole = head + bits.to_bytes(32, "little") + ids + table + data
         at, bodies = len(whole) + 16 * len(self.features), b""
         for _, body in sorted(self.features.items()):
             whole += struct.pack("<QQ", at + len(bodies), len(body))
             bodies += body
         return whole + bodies
+
+    def pipe(self):
+        """The same, as perf record -o - writes it: attributes are records."""
+        attrs = b"".join(entry(64, attr + struct.pack("<Q", 1 + number)) for number, attr in enumerate(self.attrs()))
+        return struct.pack("<8sQ", b"PERFILE2", 16) + attrs + self.first + self.info() + b"".join(self.records)
 
 
 def streams_of(trace):

@@ -403,6 +403,31 @@ def described():
           any(event["event"] == "Tracepoint" for event in events), events)
 
 
+def archived():
+    """The files of a recording come from perf archive, when the machine does not have them any more."""
+    write("spin.c", b"int main(void) { volatile unsigned i = 0; while (i < 100000000) i++; return 0; }")
+    built = run("gcc", "-O0", "-Wl,--build-id", "-o", "spin", "spin.c")
+    home = {**os.environ, "HOME": path("home")}
+    os.mkdir(path("home"))
+    run("perf", "record", "-q", "-o", "archived.data", "-e", "cpu-clock", "--", path("spin"), env=home)
+    packed = run("perf", "archive", "archived.data", env=home)
+    if built.returncode or packed.returncode or not os.path.exists(path("archived.data.tar.bz2")):
+        skip("perf archive", f"perf archive does not work here: {packed.stderr.strip()[-100:]}")
+        return
+    os.unlink(path("spin"))
+    shutil.rmtree(path("home"))
+    done = run(relog, "-f", "archived.data", "-o", "archived.ptl", env=home)
+    check("perf archive: an archive beside the file is named", "archived.data.tar.bz2" in done.stderr and "--buildid-dir" in done.stderr, done)
+    os.mkdir(path("files"))
+    run("tar", "xf", "archived.data.tar.bz2", "-C", "files")
+    done = run(relog, "-f", "--buildid-dir", "files", "archived.data", "-o", "archived.ptl", env=home)
+    found = [image for image in listing("images", "--json", "archived.ptl") if image["path"].endswith("/spin")]
+    check("perf archive: code and names come from it", found and all(image["code_stored"] and image["symbols"] for image in found) and
+          "archived.data.tar.bz2" not in done.stderr, found, done)
+    functions = run(dump, "report", "--samples", "archived.ptl").stdout
+    check("perf archive: functions have names", re.search(r" main +spin", functions), functions)
+
+
 described()
 if not shutil.which("perf"):
     skip("perf.data as perf writes it", "there is no perf here: apt-get install linux-perf")
@@ -410,4 +435,5 @@ elif run("perf", "record", "-q", "-o", "probe.data", "-e", "cpu-clock", "--", "t
     skip("perf.data as perf writes it", "perf may not record here: see /proc/sys/kernel/perf_event_paranoid")
 else:
     with_perf()
+    archived()
 plan()

@@ -34,7 +34,7 @@ def perf_flow(data, times):
     done = run("perf", "script", "-i", data, "--itrace=i0ns", "--ns", "-F", "tid,time,ip" if times else "tid,ip")
     for line in done.stdout.splitlines():
         match = SAMPLE.match(line)
-        if match:
+        if match and int(match[4], 16):
             flow[int(match[1])].append((int(match[4], 16), int(match[2] or 0) * 10**9 + int(match[3] or 0)))
     return dict(flow), done
 
@@ -234,6 +234,47 @@ def of_snapshots():
           len(got), len(whole))
     losses = json.loads(run(dump, "info", "--json", "judged.ptl").stdout)["losses"]
     check("snapshots: that some is missing is said", any("snapshots" in loss["cause"] for loss in losses), losses)
+
+
+def of_samples(per_cpu, switches):
+    """Samples with the latest packets: the second has a part of the first, and between it and the third something is missing."""
+    name = f"packets in samples of {'a CPU' if per_cpu else 'a thread'}"
+    trace, start, streams = recording("static", "--timing=tsc", "--psb-period=128")
+    pid, tid, data = streams[0]
+    starts, psb = packet_starts("static", tid), packet_starts("static", tid, "psb")
+    after = [start_ for start_ in starts if start_ > psb[-3] + 60][0]
+    file = perf_file.File(**CLOCK, per_cpu=per_cpu, switches=switches)
+    file.index(0 if per_cpu else EVERYWHERE, EVERYWHERE if per_cpu else tid)
+    add_code(file, trace, start, streams[:1])
+    if switches:
+        file.switch_out(0, 0, tid, start - 1000)
+        file.switch_in(pid, tid, 0, start - 999)
+    end = max(event["time"] for event in trace.events()) + 1000
+    for number, (begin, finish) in enumerate(((0, starts[len(starts) // 2]), (psb[2] + 5, after), (psb[-2] - 7, len(data)))):
+        file.sample(data[begin:finish], pid, tid, end + number)
+    write("samples.data", file.bytes())
+    flow = judge(name, "samples.data", ["lost", "unsynchronised"])
+    whole = our_flow("static.ptl", "--tid", str(tid))[0][tid]
+    got = [address for address, _ in flow[tid]]
+    first = [address for address, _ in whole][:len(got) // 2]
+    check(f"{name}: what two have is there once", got[:len(first)] == first and len(whole) // 2 < len(got) < len(whole), len(got), len(whole))
+    losses = json.loads(run(dump, "info", "--json", "judged.ptl").stdout)["losses"]
+    check(f"{name}: that some is missing is said", [loss["count"] for loss in losses if "--aux-sample" in loss["cause"]] == [1], losses)
+    samples = [line for line in run(dump, "events", "--json", "judged.ptl").stdout.splitlines() if '"Sample"' in line]
+    check(f"{name}: samples are events", len(samples) == 3, samples)
+
+
+def of_pipes():
+    """perf record -o - has no table of events: attributes are records. perf judges the same records in a file."""
+    trace, start, streams = recording("static", "--timing=tsc")
+    file = perf_file.File(**CLOCK)
+    add_code(file, trace, start, streams)
+    for index, (_, tid, data) in enumerate(streams):
+        file.packets(data, index, tid=tid)
+    write("threads.data", file.bytes())
+    expected = judge("a file", "threads.data")
+    done = run(relog, "-f", "-", "-o", "piped.ptl", input=file.pipe(), text=False)
+    check("a pipe has what the file has", done.returncode == 0 and expected and our_flow("piped.ptl") == (expected, []), done)
 
 
 def truncated():
@@ -677,6 +718,9 @@ of_threads()
 in_pieces()
 of_cpus()
 of_snapshots()
+of_samples(0, 0)
+of_samples(1, 3)
+of_pipes()
 truncated()
 of_hardware("foo")
 of_filters("a filter", "filter 0x1000/0x100@{file}")

@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (input < 0 || output < 0 || common_write_all(input, data, size) ||
 	    ptl_writer_open(dup(output), &options, &spool.writer))
 		abort();
-	if (!perf_import("perf.data", input, ELF_EMBED_NONE, &spool, &outcome)) {
+	if (!perf_import("perf.data", input, ELF_EMBED_NONE, NULL, &spool, &outcome)) {
 		if (ptl_writer_close(spool.writer))
 			abort();
 		check(output);
