@@ -18,7 +18,8 @@ struct import_spool {
 	enum ptl_hash_kind hash_kind;         /* hash of the origins */
 	struct ptl_provenance_input *origins; /* files that the trace was made of; names are the caller's */
 	size_t origin_count;
-	bool damaged; /* some input data could not be read */
+	size_t further; /* further inputs of the command line that the trace was made of, too */
+	bool damaged;   /* some input data could not be read */
 };
 
 /* Opens an empty trace in $TMPDIR (default /tmp). Returns PTL_SYSTEM, PTL_NO_MEMORY. */

@@ -3,9 +3,12 @@
 #include "relog/input_perf.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/bytes.h"
+#include "common/file.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
 #include "elf/debuginfod.h"
@@ -72,21 +75,72 @@ static void suggest_archive(const char *path)
 				    archive, archive);
 }
 
+#define SERIES_MAX 256u /* files that are read as one; each stays open */
+#define STAMP 16u       /* digits of the time in the name of a file of perf record --switch-output */
+
+/* Whether both names are of a series: equal up to the time. */
+static bool is_series(const char *name, const char *next)
+{
+	const size_t length = strlen(name);
+
+	return length > STAMP && strlen(next) == length && !memcmp(name, next, length - STAMP) &&
+	       strspn(name + length - STAMP, "0123456789") == STAMP &&
+	       strspn(next + length - STAMP, "0123456789") == STAMP && strcmp(name, next) < 0;
+}
+
+/* Opens a file of a series; -1: the file is no perf.data file. */
+static int open_next(const char *name)
+{
+	uint8_t start[PERF_MAGIC_SIZE];
+	struct stat info;
+	int fd = common_open_regular(name, &info);
+
+	if (fd >= 0 && (pread(fd, start, sizeof(start), 0) != sizeof(start) || !perf_file_is(start, sizeof(start)))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* Returns the position of an input on the command line. */
+static size_t find_input(const struct relog_settings *settings, const char *path)
+{
+	size_t i = 0;
+
+	while (i < settings->input_count && settings->inputs[i] != path)
+		i++;
+	return i;
+}
+
 static int convert_perf(const struct relog_settings *settings, const char *path, int fd, const uint8_t *start,
 			size_t size, struct import_spool *spool)
 {
+	const size_t first = find_input(settings, path);
+	int fds[SERIES_MAX] = {fd};
+	struct perf_input input = {
+		.names = &path, .fds = fds, .count = 1, .embed = settings->embed, .cache = settings->buildid_dir};
 	struct perf_outcome outcome;
-	int status = perf_import(path, fd, settings->embed, settings->buildid_dir, spool, &outcome);
+	int status;
 
 	(void)start;
 	(void)size;
-	if (!status) {
-		report_perf_outcome(path, &outcome);
-		if (outcome.absent_files && !settings->buildid_dir)
-			suggest_archive(path);
-	}
+	if (first < settings->input_count)
+		input.names = settings->inputs + first;
+	while (first + input.count < settings->input_count && input.count < SERIES_MAX &&
+	       is_series(input.names[input.count - 1], input.names[input.count]) &&
+	       (fds[input.count] = open_next(input.names[input.count])) >= 0)
+		input.count++;
+	status = perf_import(&input, spool, &outcome);
+	for (size_t i = 1; i < input.count; i++)
+		close(fds[i]);
+	if (status)
+		return status;
+	report_perf_outcome(path, &outcome);
+	if (outcome.absent_files && !settings->buildid_dir)
+		suggest_archive(path);
+	spool->further = outcome.files - 1;
 	spool->damaged = outcome.damage[0] != 0;
-	return status;
+	return 0;
 }
 
 const struct relog_format relog_format_perf = {"perf.data", perf_file_is, convert_perf};

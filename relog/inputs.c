@@ -36,6 +36,7 @@ static const struct relog_format *find_format(const uint8_t *start, size_t size)
 struct found {
 	bool damaged;
 	bool etl;
+	size_t further; /* inputs behind the last added input that were read with it */
 };
 
 static int convert_input(const struct relog_settings *settings, struct ptl_relogger *relogger, const char *path, int fd,
@@ -47,6 +48,7 @@ static int convert_input(const struct relog_settings *settings, struct ptl_relog
 	if (!status)
 		status = format->convert(settings, path, fd, start, size, &spool);
 	found->damaged |= spool.damaged;
+	found->further = spool.further;
 	found->etl |= format == &relog_format_etl;
 	if (!status)
 		return import_spool_add(&spool, relogger, path);
@@ -202,7 +204,9 @@ int relog_inputs_add(const struct relog_settings *settings, struct ptl_relogger 
 
 	for (size_t i = 0; !status && i < settings->input_count; i++) {
 		warn_of_same(settings, i);
+		found.further = 0;
 		status = add_file(settings, relogger, settings->inputs[i], &found);
+		i += found.further;
 	}
 	*damaged |= found.damaged;
 	if (!status && settings->manifests.count && !found.etl)

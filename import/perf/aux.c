@@ -225,7 +225,7 @@ static int reconcile_snapshot(struct perf_aux *aux, const struct perf_aux_record
 
 	if (!aux->begun)
 		return 0;
-	status = perf_aux_overlap(aux->import->file, &aux->last, record, skip);
+	status = perf_aux_overlap(&aux->last, record, skip);
 	if (status == PTL_TRUNCATED) /* use the available bytes */
 		status = 0;
 	return status || *skip ? status : interrupt_stream(aux, 0, "between snapshots, as many as there may have been");
@@ -290,7 +290,7 @@ static int take_bytes(struct perf_aux *aux, struct perf_aux_record *record, uint
 
 int perf_aux_data(struct perf_import *import, const struct perf_record *record)
 {
-	struct perf_aux_record this = {.offset = perf_file_payload_offset(import->file)};
+	struct perf_aux_record this = {.file = import->file, .offset = perf_file_payload_offset(import->file)};
 	struct perf_aux *aux = NULL;
 	uint64_t skip = 0, offset;
 	int status;
@@ -350,7 +350,7 @@ int perf_aux_sample(struct perf_import *import, const struct perf_sample *sample
 	this.zeros = count_zeros(this.memory, this.size);
 	status = open_stream(import, by_cpu ? sample->cpu : UINT32_MAX, by_cpu ? UINT32_MAX : sample->tid, &aux);
 	if (!status && aux->begun)
-		status = perf_aux_overlap(import->file, &aux->last, &this, &skip);
+		status = perf_aux_overlap(&aux->last, &this, &skip);
 	if (!status && aux->begun && !skip) {
 		import->aux_unsampled++;
 		status = write_hole(aux, 1);

@@ -15,7 +15,6 @@
 #define CANDIDATES_MAX 64u  /* maximum positions that pass the quick comparison */
 
 struct search {
-	const struct perf_file *file;
 	const struct perf_aux_record *before, *record;
 	uint64_t first;  /* position of the first PSB in the second record */
 	uint64_t end;    /* end of the first record without padding */
@@ -31,18 +30,17 @@ static int found_first(void *context, uint64_t offset)
 }
 
 /* Reads bytes of a record. */
-static int read_bytes(const struct search *search, const struct perf_aux_record *record, uint64_t at, uint8_t *bytes,
-		      size_t size)
+static int read_bytes(const struct perf_aux_record *record, uint64_t at, uint8_t *bytes, size_t size)
 {
 	if (!record->memory)
-		return perf_file_read(search->file, record->offset + at, bytes, size);
+		return perf_file_read(record->file, record->offset + at, bytes, size);
 	memcpy(bytes, record->memory + at, size);
 	return 0;
 }
 
 /* Scans a record for PSBs. Returns a non-zero result of `found`, else 0. */
-static int scan(const struct search *search, const struct perf_aux_record *record, uint64_t size,
-		int (*found)(void *context, uint64_t offset), void *context)
+static int scan(const struct perf_aux_record *record, uint64_t size, int (*found)(void *context, uint64_t offset),
+		void *context)
 {
 	struct format_pt_psb_scan state = {0};
 	uint8_t *piece = malloc(PIECE);
@@ -51,7 +49,7 @@ static int scan(const struct search *search, const struct perf_aux_record *recor
 	for (uint64_t at = 0; !status && at < size;) {
 		const size_t wanted = size - at < PIECE ? (size_t)(size - at) : PIECE;
 
-		status = read_bytes(search, record, at, piece, wanted);
+		status = read_bytes(record, at, piece, wanted);
 		if (!status)
 			status = format_pt_psb_scan(&state, piece, wanted, found, context);
 		at += wanted;
@@ -72,9 +70,9 @@ static int compare_overlap(const struct search *search, uint64_t at, uint64_t si
 	for (uint64_t done = 0; !status && done < size; done += length, length = PIECE) {
 		if (length > size - done)
 			length = (size_t)(size - done);
-		status = read_bytes(search, search->before, at + done, one, length);
+		status = read_bytes(search->before, at + done, one, length);
 		if (!status)
-			status = read_bytes(search, search->record, done, other, length);
+			status = read_bytes(search->record, done, other, length);
 		if (!status && memcmp(one, other, length))
 			return 0;
 	}
@@ -102,22 +100,21 @@ static int try_psb(void *context, uint64_t offset)
 	return status;
 }
 
-int perf_aux_overlap(const struct perf_file *file, const struct perf_aux_record *before,
-		     const struct perf_aux_record *record, uint64_t *bytes)
+int perf_aux_overlap(const struct perf_aux_record *before, const struct perf_aux_record *record, uint64_t *bytes)
 {
-	struct search search = {.file = file, .before = before, .record = record, .first = UINT64_MAX};
+	struct search search = {.before = before, .record = record, .first = UINT64_MAX};
 	int status;
 
 	*bytes = 0;
 	search.end = before->size - (before->zeros < before->size ? before->zeros : 0);
 	/* A ring has a PSB every few KiB. A record without an early PSB cannot be matched. */
-	status = scan(&search, record, record->size < PIECE ? record->size : PIECE, found_first, &search.first);
+	status = scan(record, record->size < PIECE ? record->size : PIECE, found_first, &search.first);
 	if (status <= 0 || search.first == UINT64_MAX)
 		return status;
 	search.pieces = malloc(2 * PIECE);
 	if (!search.pieces)
 		return common_fail_memory("snapshots", 2 * PIECE);
-	status = scan(&search, before, search.end, try_psb, &search);
+	status = scan(before, search.end, try_psb, &search);
 	free(search.pieces);
 	*bytes = search.overlap;
 	return status < 0 ? status : 0;

@@ -105,21 +105,33 @@ static int add_program(struct perf_bpf *bpf, const struct program *program)
 	return status;
 }
 
+/* Copies the bytes of a feature. */
+static int keep_feature(struct perf_bpf *bpf, const uint8_t *data, size_t size)
+{
+	uint8_t *copy;
+
+	if (!common_vector_room(&bpf->data, bpf->data_count, sizeof(*bpf->data)))
+		return common_fail_memory("BPF programs", (bpf->data_count + 1) * sizeof(*bpf->data));
+	copy = malloc(size + 1);
+	if (!copy)
+		return common_fail_memory("BPF programs", size);
+	if (size)
+		memcpy(copy, data, size);
+	bpf->data[bpf->data_count++] = copy;
+	return 0;
+}
+
 /* Parses: u32 count; for each program: u32 size of the description, u32 size of the data, u64 set of arrays, both. */
 int perf_bpf_read(struct perf_bpf *bpf, const uint8_t *data, size_t size)
 {
 	struct common_cursor cursor;
 	uint32_t count;
-	int status = 0;
+	int status;
 
-	if (bpf->data)
-		return 0;
-	bpf->data = malloc(size + 1);
-	if (!bpf->data)
-		return common_fail_memory("BPF programs", size);
-	if (size)
-		memcpy(bpf->data, data, size);
-	cursor = common_cursor(bpf->data, size);
+	status = keep_feature(bpf, data, size);
+	if (status)
+		return status;
+	cursor = common_cursor(bpf->data[bpf->data_count - 1], size);
 	count = common_read32(&cursor);
 	for (uint32_t i = 0; !status && i < count && !cursor.failed; i++) {
 		struct program program;
@@ -165,6 +177,8 @@ const struct perf_bpf_function *perf_bpf_find(const struct perf_bpf *bpf, uint64
 
 void perf_bpf_free(struct perf_bpf *bpf)
 {
+	for (size_t i = 0; i < bpf->data_count; i++)
+		free(bpf->data[i]);
 	free(bpf->data);
 	free(bpf->list);
 	common_byte_map_free(&bpf->keys);

@@ -23,14 +23,15 @@ struct perf_bpf_function {
 
 /* Zero-initialised: empty. */
 struct perf_bpf {
-	uint8_t *data; /* the feature's bytes, which the functions refer to */
+	uint8_t **data; /* bytes of each feature, which the functions refer to */
+	size_t data_count;
 	struct perf_bpf_function *list;
 	size_t count, capacity;
 	struct common_byte_map keys; /* base and tag: index in list */
 	uint64_t damaged;            /* programs whose description makes no sense */
 };
 
-/* Reads the feature. Returns PTL_NO_MEMORY. */
+/* Adds the programs of a feature. Returns PTL_NO_MEMORY. */
 int perf_bpf_read(struct perf_bpf *bpf, const uint8_t *data, size_t size);
 
 /*

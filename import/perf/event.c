@@ -20,7 +20,9 @@ int perf_event_schemas(struct perf_import *import)
 
 uint64_t perf_time(const struct perf_import *import, const struct perf_sample *sample)
 {
-	return sample->has_time && sample->time ? sample->time : import->machine.start_time;
+	if (sample->has_time && sample->time)
+		return sample->time;
+	return import->series_count ? import->series_start : import->machine.start_time;
 }
 
 bool perf_is_rundown(const struct perf_import *import, const struct perf_sample *sample)

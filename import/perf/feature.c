@@ -62,7 +62,7 @@ static void take_event_names(struct perf_import *import, struct common_cursor cu
 			break;
 		common_read_bytes(&cursor, (size_t)ids * 8);
 		if (name)
-			perf_attrs_name(&import->attrs, i, name, length);
+			perf_attrs_name(&import->attrs, import->first_attr + i, name, length);
 		named += !cursor.failed;
 	}
 	import->outcome.left_features += named < count;

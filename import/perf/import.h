@@ -22,6 +22,9 @@
 #include "import/perf/vdso.h"
 #include "perf/tracing.h"
 
+/* Maximum records that are searched for the first time in a file. */
+#define PERF_LOOK_AHEAD 100000u
+
 /* Maximum event streams. Times within a stream do not go back. */
 #define PERF_LANES_MAX 256
 
@@ -39,6 +42,10 @@ struct perf_import {
 	struct ptl_writer *writer;
 	struct perf_file *file; /* file being read: main, or a part */
 	struct perf_file *main;
+	struct perf_file **series; /* files behind the first file of a series */
+	size_t series_count;
+	uint64_t series_start;   /* time of rundown in a file behind the first */
+	size_t first_attr;       /* index of the first attribute of the file */
 	struct perf_parts parts; /* parts of a folder */
 	struct perf_attrs attrs;
 	struct perf_order order;
@@ -113,6 +120,18 @@ int perf_event_keep(struct perf_import *import, const struct perf_record *record
 /* Writes a sample as an event. A sample of a group becomes an event for each counter that has counted. */
 int perf_event_sample(struct perf_import *import, struct perf_sample *sample);
 
+/* ---- series.c */
+
+/*
+ * Opens the next file of a series, and reads its attributes and features. before_fd: descriptor of import->file. Returns
+ * 1; 0 if the file does not continue import->file; PTL_NO_MEMORY, PTL_SYSTEM.
+ */
+int perf_series_next(struct perf_import *import, int before_fd, int fd);
+/* Whether rundown of a file behind the first file tells what is known from the files before. */
+bool perf_series_repeats(const struct perf_import *import, const struct perf_record *record,
+			 const struct perf_sample *sample);
+void perf_series_close(struct perf_import *import);
+
 /* ---- detail.c */
 
 /*
@@ -143,6 +162,8 @@ int perf_exit(struct perf_import *import, const struct perf_record *record, cons
 	      size_t body);
 int perf_switch(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 		size_t body);
+/* Whether the process is known, and has not ended. */
+bool perf_process_lives(const struct perf_import *import, uint32_t pid);
 /* Adds the process if unknown, and writes a pending event of the process. */
 int perf_process_need(struct perf_import *import, uint32_t pid, uint64_t time);
 
@@ -203,6 +224,7 @@ void perf_aux_free(struct perf_import *import);
 
 /* Position of a record of Intel PT. */
 struct perf_aux_record {
+	const struct perf_file *file;
 	uint64_t offset; /* file offset */
 	uint64_t size;
 	size_t zeros;          /* trailing zeros, up to 7, possibly padding */
@@ -210,8 +232,7 @@ struct perf_aux_record {
 };
 
 /* *bytes: how many first bytes of `record` equal the last bytes of `before`. Returns the errors of perf_file_read. */
-int perf_aux_overlap(const struct perf_file *file, const struct perf_aux_record *before,
-		     const struct perf_aux_record *record, uint64_t *bytes);
+int perf_aux_overlap(const struct perf_aux_record *before, const struct perf_aux_record *record, uint64_t *bytes);
 
 /* ---- feature.c: description of the machine */
 

@@ -17,8 +17,7 @@
 #include "import/perf/import.h"
 #include "perf/fields.h"
 
-#define LOOK_AHEAD 100000u /* records that are searched for the first time */
-#define CHECK_EVERY 1024u  /* records between checks for signals */
+#define CHECK_EVERY 1024u /* records between checks for signals */
 /* Exclusive limit of padding: the kernel pads user_events to whole words, and then the sample with its raw size. */
 #define RAW_ALIGNMENT (8u + 4u)
 #define CLOCKID_MONOTONIC 1
@@ -89,7 +88,7 @@ static int take_kernel_record(struct perf_import *import, const struct perf_reco
 
 	if (!status)
 		status = perf_thread_seen(import, record);
-	if (status)
+	if (status || perf_series_repeats(import, record, &sample))
 		return status;
 	if (sample.has_time && sample.time)
 		import->last = sample.time;
@@ -217,7 +216,7 @@ static int find_start_of(struct perf_import *import, struct perf_attrs *attrs, s
 	unsigned seen = 0;
 	int status = 0;
 
-	while (!status && seen < LOOK_AHEAD && (status = perf_file_next(file, &record)) > 0) {
+	while (!status && seen < PERF_LOOK_AHEAD && (status = perf_file_next(file, &record)) > 0) {
 		struct perf_sample sample;
 		size_t body;
 
@@ -342,7 +341,8 @@ static int read_records(struct perf_import *import)
 		part->ended = status == 0;
 		status = status > 0 ? 0 : status;
 	}
-	import->file = import->main;
+	if (import->parts.count)
+		import->file = import->main;
 	return status;
 }
 
@@ -417,15 +417,37 @@ struct elf_image_sink perf_image_sink(struct perf_import *import)
 	return (struct elf_image_sink){import, put_blob, put_attachment};
 }
 
-static int import_file(struct perf_import *import, int fd)
+/* Reads the files that continue the first file. */
+static int read_series(struct perf_import *import, const struct perf_input *input)
 {
-	int status = perf_file_open(fd, &import->main);
+	int more = 1, status = 0;
+
+	while (!status && more && import->outcome.files < input->count) {
+		const size_t i = import->outcome.files;
+
+		/* Rundown of the next file is compared with all processes of this file. */
+		perf_order_end(&import->order);
+		status = take_waiting(import);
+		perf_order_round(&import->order);
+		more = status ? status : perf_series_next(import, input->fds[i - 1], input->fds[i]);
+		import->outcome.files += more > 0;
+		status = more > 0 ? read_records(import) : more;
+	}
+	return status;
+}
+
+static int import_files(struct perf_import *import, const struct perf_input *input)
+{
+	int status = perf_file_open(input->fds[0], &import->main);
 
 	import->file = import->main;
+	import->outcome.files = 1;
 	if (!status)
-		status = begin_import(import, fd);
+		status = begin_import(import, input->fds[0]);
 	if (!status)
 		status = read_records(import);
+	if (!status && !import->parts.count)
+		status = read_series(import, input);
 	return status ? status : end_import(import);
 }
 
@@ -450,6 +472,15 @@ static int add_origin(const struct perf_import *import, const char *name, struct
 	return status ? status : import_spool_origin(spool, &origin);
 }
 
+static int add_origins(const struct perf_import *import, const struct perf_input *input, struct import_spool *spool)
+{
+	int status = add_origin(import, input->names[0], spool);
+
+	for (size_t i = 1; !status && i < import->outcome.files; i++)
+		status = import_spool_origin_file(spool, input->names[i], input->fds[i]);
+	return status;
+}
+
 /* Sets the caches: `cache`, unless NULL, and ~/.debug. */
 static void find_caches(struct perf_import *import, const char *cache)
 {
@@ -462,8 +493,7 @@ static void find_caches(struct perf_import *import, const char *cache)
 		snprintf(import->caches[count], sizeof(import->caches[0]), "%.4000s/.debug", home_folder);
 }
 
-int perf_import(const char *name, int fd, enum elf_embed embed, const char *cache, struct import_spool *spool,
-		struct perf_outcome *outcome)
+int perf_import(const struct perf_input *input, struct import_spool *spool, struct perf_outcome *outcome)
 {
 	struct perf_import *import = calloc(1, sizeof(*import));
 	struct elf_image_sink sink;
@@ -473,24 +503,24 @@ int perf_import(const char *name, int fd, enum elf_embed embed, const char *cach
 	if (!import)
 		return common_fail_memory("perf.data", sizeof(*import));
 	import->writer = spool->writer;
-	import->embed = embed;
-	find_caches(import, cache);
+	import->embed = input->embed;
+	find_caches(import, input->cache);
 	import->machine = (struct ptl_machine){
 		.source = "perf", .architecture = "x86_64", .mode = 64, .return_compression = true};
 	sink = perf_image_sink(import);
-	status = elf_image_store_new(embed, &sink, &import->images);
+	status = elf_image_store_new(input->embed, &sink, &import->images);
 	if (!status)
 		status = ptl_event_headers_new(ptl_guid_from_name, &import->headers);
 	if (!status)
 		ptl_event_headers_alignment(import->headers, RAW_ALIGNMENT);
 	if (!status)
-		status = perf_parts_open(&import->parts, name);
+		status = perf_parts_open(&import->parts, input->names[0]);
 	if (!status)
-		status = perf_kernel_open(&import->kernel, name);
+		status = perf_kernel_open(&import->kernel, input->names[0]);
 	if (!status)
-		status = import_file(import, fd);
+		status = import_files(import, input);
 	if (!status)
-		status = add_origin(import, name, spool);
+		status = add_origins(import, input, spool);
 	*outcome = import->outcome;
 	elf_image_store_free(import->images);
 	ptl_event_headers_free(import->headers);
@@ -504,6 +534,7 @@ int perf_import(const char *name, int fd, enum elf_embed embed, const char *cach
 	perf_aux_free(import);
 	perf_tracing_free(&import->tracing);
 	perf_attrs_free(&import->attrs);
+	perf_series_close(import);
 	perf_file_close(import->main);
 	perf_parts_close(&import->parts);
 	common_byte_map_free(&import->build_ids);

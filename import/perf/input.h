@@ -19,11 +19,21 @@ struct perf_outcome {
 	uint64_t left_features;   /* header tables, or their entries, that are damaged or too large */
 	uint64_t lone_stacks;     /* samples with a stack copy, but without registers */
 	struct perf_left_out left_out;
+	size_t files;     /* files of a series that were read */
 	char damage[512]; /* why the rest could not be read; "": everything was read */
 };
 
+/* Files to convert, and where their code comes from. */
+struct perf_input {
+	const char *const *names; /* names in provenance; the first may be a folder */
+	const int *fds;
+	size_t count; /* the others may continue the first (perf record --switch-output) */
+	enum elf_embed embed;
+	const char *cache; /* folder of a build-id cache, which is searched before ~/.debug; NULL: none */
+};
+
 /*
- * Converts a perf.data file.
+ * Converts a perf.data file, and the files of the same series.
  * - Processes, threads, mappings and context switches become events of the kernel's classes.
  * - All other records become events of the provider Linux-Perf.
  * - Intel PT becomes streams.
@@ -31,11 +41,10 @@ struct perf_outcome {
  * A file that ends within a record, or has a damaged record, is read up to there. The rest becomes a loss record and a
  * warning.
  *
- * fd: the file. name: name in provenance; if name is a folder, its files data.0, data.1, ... are read, too, and its
- * kcore_dir. cache: folder of a build-id cache, which is searched before ~/.debug; NULL: none.
+ * If the name is a folder, its files data.0, data.1, ... are read, too, and its kcore_dir. Stops before the first file
+ * that does not continue its predecessor: outcome->files tells.
  * Returns PTL_NOT_OURS, PTL_UNSUPPORTED, PTL_NO_MEMORY, PTL_SYSTEM, PTL_CANCELLED. *outcome is set in any case.
  */
-int perf_import(const char *name, int fd, enum elf_embed embed, const char *cache, struct import_spool *spool,
-		struct perf_outcome *outcome);
+int perf_import(const struct perf_input *input, struct import_spool *spool, struct perf_outcome *outcome);
 
 #endif

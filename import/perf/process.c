@@ -57,6 +57,13 @@ static bool is_outside(uint32_t pid)
 	return pid == 0 || pid == PTL_NO_ID;
 }
 
+bool perf_process_lives(const struct perf_import *import, uint32_t pid)
+{
+	const struct perf_process *process = find(import, pid);
+
+	return process && !process->ended;
+}
+
 static int write_process(struct perf_import *import, const struct perf_process *process, uint8_t opcode,
 			 const char *path, const struct ptl_event *from)
 {

@@ -127,7 +127,11 @@ class File:
 
     def truncated(self, tsc, pid, tid, cpu=0):
         """Adds an AUX record of a full buffer."""
-        self.records.append(entry(11, struct.pack("<QQQ", 0, 0, 1) + self.trailer(pid, tid, tsc, cpu)))
+        self.filled(tsc, pid, tid, cpu, 1)
+
+    def filled(self, tsc, pid, tid, cpu=0, flags=0):
+        """Adds an AUX record."""
+        self.records.append(entry(11, struct.pack("<QQQ", 0, 0, flags) + self.trailer(pid, tid, tsc, cpu)))
 
     def attrs(self):
         flags = 1 << 18 | (1 << 26 if self.switches else 0)  # sample_id_all, context_switch

@@ -428,6 +428,31 @@ def archived():
     check("perf archive: functions have names", re.search(r" main +spin", functions), functions)
 
 
+def in_series():
+    """perf record --switch-output begins a file at each signal: the files are one recording, in which nothing is there twice."""
+    work = "for i in 1 2 3 4; do sh -c true; kill -USR2 $PPID; sleep 0.1; done; sh -c true"
+    run("perf", "record", "-q", "-o", "series.data", "--switch-output=signal", "-e", "cpu-clock", "-F", "9999", "--", "sh", "-c", work)
+    files = sorted(name for name in os.listdir(path("")) if re.fullmatch(r"series\.data\.[0-9]{16}", name))
+    if len(files) < 2:
+        skip("perf record --switch-output", f"perf makes no series here: {files}")
+        return
+    said = [perf_records(name) for name in files]
+    done = run(relog, "-f", *files, "-o", "series.ptl")
+    info = json.loads(run(dump, "info", "--json", "series.ptl").stdout)
+    check("a series: is one machine with one clock", done.returncode == 0 and "clock" not in done.stderr and
+          not info.get("machines"), done, info.get("machines"))
+    events = listing("events", "--json", "series.ptl")
+    samples = sum(event["event"] == "Sample" for event in events)
+    check("a series: has the samples of all files", samples == sum(sum(one["sample"].values()) for one in said), samples)
+    starts = collections.Counter(event["pid"] for event in events if event["event"] in ("Process/Start", "Process/DCStart"))
+    expected = {pid for one in said for pid, _, _ in one["start"]}
+    check("a series: each process starts once", set(starts.values()) == {1} and expected <= set(starts), starts, expected)
+    check("a series: each file is in the provenance", [entry["name"] for entry in info["provenance"][-1]["inputs"]] == files, info["provenance"])
+    shutil.copy(path(files[0]), path("series.data.9999999999999999"))
+    done = run(relog, "-f", files[1], "series.data.9999999999999999", "-o", "apart.ptl")
+    check("a file that is older than the file before: is another machine, which is said", "clock" in done.stderr, done)
+
+
 described()
 if not shutil.which("perf"):
     skip("perf.data as perf writes it", "there is no perf here: apt-get install linux-perf")
@@ -436,4 +461,5 @@ elif run("perf", "record", "-q", "-o", "probe.data", "-e", "cpu-clock", "--", "t
 else:
     with_perf()
     archived()
+    in_series()
 plan()

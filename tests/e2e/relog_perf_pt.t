@@ -277,6 +277,31 @@ def of_pipes():
     check("a pipe has what the file has", done.returncode == 0 and expected and our_flow("piped.ptl") == (expected, []), done)
 
 
+def of_series():
+    """The packets go on from file to file (perf record --switch-output): nothing is lost between them."""
+    trace, start, streams = recording("static", "--timing=tsc")
+    cuts = [packet_starts("static", tid)[len(packet_starts("static", tid)) // 2] for _, tid, _ in streams]
+    whole, files = perf_file.File(**CLOCK), [perf_file.File(**CLOCK), perf_file.File(**CLOCK)]
+    for file in (whole, files[0]):
+        add_code(file, trace, start, streams)
+    files[1].reference = files[0].reference
+    for index, (pid, tid, data) in enumerate(streams):
+        whole.packets(data, index, tid=tid)
+        files[0].packets(data[:cuts[index]], index, tid=tid)
+        # Each file begins with what is there.
+        files[1].program(pid, tid)
+        files[1].fork(pid, 1, tid, 0)
+        files[1].filled(start + 10**9, pid, tid)
+        files[1].packets(data[cuts[index]:], index, tid=tid, position=cuts[index])
+    write("whole.data", whole.bytes())
+    expected = judge("a series: the whole", "whole.data")
+    names = ["series.data.2026010203040506", "series.data.2026010203040600"]
+    for name, file in zip(names, files):
+        write(name, file.bytes())
+    done = run(relog, "-f", "-q", *names, "-o", "series.ptl")
+    check("a series: the flow is that of the whole", done.returncode == 0 and expected and our_flow("series.ptl") == (expected, []), done)
+
+
 def truncated():
     """perf's buffer was full for a while: tracing ended, and began again with a PSB."""
     trace, start, streams = recording("static", "--timing=tsc", "--psb-period=128")
@@ -721,6 +746,7 @@ of_snapshots()
 of_samples(0, 0)
 of_samples(1, 3)
 of_pipes()
+of_series()
 truncated()
 of_hardware("foo")
 of_filters("a filter", "filter 0x1000/0x100@{file}")

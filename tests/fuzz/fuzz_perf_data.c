@@ -40,10 +40,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct import_spool spool = {.fd = -1};
 	int input = memfd_create("perf.data", MFD_CLOEXEC), output = memfd_create("ptl", MFD_CLOEXEC);
 
+	/* The file continues itself, as a file of a series may. */
+	const char *const names[] = {"perf.data", "perf.data"};
+	const int fds[] = {input, input};
+	const struct perf_input from = {.names = names, .fds = fds, .count = 2, .embed = ELF_EMBED_NONE};
+
 	if (input < 0 || output < 0 || common_write_all(input, data, size) ||
 	    ptl_writer_open(dup(output), &options, &spool.writer))
 		abort();
-	if (!perf_import("perf.data", input, ELF_EMBED_NONE, NULL, &spool, &outcome)) {
+	if (!perf_import(&from, &spool, &outcome)) {
 		if (ptl_writer_close(spool.writer))
 			abort();
 		check(output);
