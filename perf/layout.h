@@ -107,6 +107,7 @@ enum perf_record_type {
 #define PERF_BRANCH_COUNTERS 0x80000u
 
 /* ABI word of a sample, which tells the kind of the following registers */
+#define PERF_REGS_ABI_32 1u
 #define PERF_REGS_ABI_64 2u
 
 /* perf_event_attr.read_format */
@@ -129,6 +130,7 @@ enum perf_record_type {
 #define PERF_ATTR_CLOCKID 92
 #define PERF_ATTR_REGS_INTR 96
 #define PERF_ATTR_FLAG_EXCLUDE_KERNEL (1ull << 5)
+#define PERF_ATTR_FLAG_AUX_OUTPUT (1ull << 31)
 #define PERF_ATTR_FLAG_FREQ (1ull << 10)
 #define PERF_ATTR_FLAG_SAMPLE_ID_ALL (1ull << 18)
 #define PERF_ATTR_FLAG_COMM_EXEC (1ull << 24)

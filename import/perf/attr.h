@@ -53,7 +53,8 @@ struct perf_counters {
 
 struct perf_registers {
 	uint64_t abi;            /* 0: no registers */
-	struct perf_words words; /* registers of the attribute's mask, lowest bit first */
+	uint64_t mask;           /* bits of the registers */
+	struct perf_words words; /* registers of the mask, lowest bit first */
 };
 
 /* Value of a counter in a sample. */

@@ -29,8 +29,9 @@ struct perf_aux {
 	uint8_t *sampled; /* copy of the last sample's packets, for last.memory */
 	size_t sampled_room;
 	struct format_pt_psb_scan scan;
-	const uint8_t *piece; /* piece being scanned */
-	uint64_t piece_start; /* offset of the piece in the stream */
+	struct perf_pebs pebs; /* samples among the packets */
+	const uint8_t *piece;  /* piece being scanned */
+	uint64_t piece_start;  /* offset of the piece in the stream */
 	size_t piece_size;
 };
 
@@ -93,6 +94,7 @@ int perf_aux_info(struct perf_import *import, const struct perf_record *record)
 		machine->tsc_multiplier = (uint32_t)words[PERF_PT_TIME_MULT];
 		machine->tsc_zero = words[PERF_PT_TIME_ZERO];
 	}
+	import->aux_pebs = perf_pebs_wanted(&import->attrs);
 	import->aux_per_cpu = words[PERF_PT_PER_CPU_MMAPS];
 	import->aux_snapshots = words[PERF_PT_SNAPSHOT_MODE];
 	import->aux_switches = words[PERF_PT_HAVE_SCHED_SWITCH];
@@ -145,6 +147,8 @@ static int open_stream(struct perf_import *import, uint32_t cpu, uint32_t tid, s
 		return status;
 	}
 	*aux = (struct perf_aux){.import = import, .stream = stream.id, .pid = stream.pid, .tid = stream.tid};
+	aux->pebs.group.cpu = stream.cpu;
+	aux->pebs.group.tid = stream.tid;
 	*opened = aux;
 	return 0;
 }
@@ -203,6 +207,8 @@ static int write_hole(struct perf_aux *aux, uint64_t size)
 		status = ptl_writer_hole(aux->import->writer, aux->stream, size, aux->import->now);
 	aux->end += size;
 	aux->scan = (struct format_pt_psb_scan){.offset = aux->end, .found = aux->scan.found};
+	aux->pebs.synchronised = false;
+	aux->pebs.carried_size = 0;
 	return status;
 }
 
@@ -263,6 +269,8 @@ static int take_piece(struct perf_aux *aux, const uint8_t *data, size_t size)
 	status = ptl_writer_bytes(aux->import->writer, aux->stream, data, size, aux->import->now);
 	if (!status)
 		status = format_pt_psb_scan(&aux->scan, data, size, write_psb, aux);
+	if (!status && aux->import->aux_pebs)
+		status = perf_pebs_scan(aux->import, &aux->pebs, data, size);
 	aux->end += size;
 	return status;
 }

@@ -54,10 +54,10 @@ static void put_counters(struct perf_import *import, const struct perf_sample *s
 	}
 }
 
-static void put_registers(struct ptl_bytes *out, const struct perf_registers *registers, uint64_t mask)
+static void put_registers(struct ptl_bytes *out, const struct perf_registers *registers)
 {
 	common_write_le(out, registers->abi, 8);
-	common_write_le(out, registers->abi ? mask : 0, 8);
+	common_write_le(out, registers->mask, 8);
 	put_words(out, &registers->words);
 }
 
@@ -79,8 +79,8 @@ int perf_detail_write(struct perf_import *import, const struct perf_sample *samp
 	common_write_bytes(out, sample->branches.data, 24 * put_count(out, sample->branches.count));
 	common_write_le(out, sample->branch_index, 8);
 	put_words(out, &sample->branch_counters);
-	put_registers(out, &sample->registers, sample->attr->registers);
-	put_registers(out, &sample->interrupt_registers, sample->attr->interrupt_registers);
+	put_registers(out, &sample->registers);
+	put_registers(out, &sample->interrupt_registers);
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		common_write_le(out, words[i], 8);
 	common_write_bytes(out, sample->rest, sample->rest_size);

@@ -17,6 +17,7 @@
 #include "import/perf/mapping.h"
 #include "import/perf/order.h"
 #include "import/perf/parts.h"
+#include "import/perf/pebs.h"
 #include "import/perf/program.h"
 #include "import/perf/unwind.h"
 #include "import/perf/vdso.h"
@@ -76,13 +77,15 @@ struct perf_import {
 	bool aux_per_cpu;       /* rings of Intel PT are of CPUs, not of threads */
 	uint64_t aux_unsampled; /* samples whose packets do not continue the packets of the previous sample */
 	bool aux_snapshots;     /* Intel PT was recorded as snapshots */
-	bool aux_kernel;        /* Intel PT has the kernel's flow, too */
-	bool aux_switches;      /* context switches tell the threads of a CPU's Intel PT */
-	uint64_t aux_reference; /* full TSC that perf read when writing the last packets */
-	uint64_t aux_start;     /* earliest time of a PSB; 0: none */
-	uint64_t next_key;      /* next unique key of a process */
-	uint64_t now;           /* latest time of all records */
-	uint64_t last;          /* time of the last record with a time */
+	bool aux_pebs;          /* Intel PT has samples of events with aux-output */
+	struct common_hash_map pebs_counters; /* CPU and hardware counter: id of the event */
+	bool aux_kernel;                      /* Intel PT has the kernel's flow, too */
+	bool aux_switches;                    /* context switches tell the threads of a CPU's Intel PT */
+	uint64_t aux_reference;               /* full TSC that perf read when writing the last packets */
+	uint64_t aux_start;                   /* earliest time of a PSB; 0: none */
+	uint64_t next_key;                    /* next unique key of a process */
+	uint64_t now;                         /* latest time of all records */
+	uint64_t last;                        /* time of the last record with a time */
 
 	struct ptl_bytes storage; /* scratch memory of the event being written */
 	struct perf_outcome outcome;

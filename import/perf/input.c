@@ -51,6 +51,18 @@ static int take_lost(struct perf_import *import, const struct perf_record *recor
 	return status ? status : perf_event_keep(import, record, sample, body);
 }
 
+/* Learns the hardware counter of an event whose samples are in the packets. */
+static int take_hardware_id(struct perf_import *import, const struct perf_record *record,
+			    const struct perf_sample *sample, size_t body)
+{
+	struct perf_fields fields;
+	int status = 0;
+
+	if (perf_fields_read(record->type, record->misc, record->body, body, &fields))
+		status = perf_pebs_counter(import, fields.id, sample);
+	return status ? status : perf_event_keep(import, record, sample, body);
+}
+
 static int take_sample(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 		       size_t body)
 {
@@ -74,6 +86,7 @@ static const struct take_record kernel_records[PERF_RECORD_KERNEL_END] = {
 	[PERF_RECORD_LOST] = {take_lost, false},
 	[PERF_RECORD_LOST_SAMPLES] = {take_lost, false},
 	[PERF_RECORD_AUX] = {perf_aux_lost, false},
+	[PERF_RECORD_AUX_OUTPUT_HW_ID] = {take_hardware_id, true},
 	[PERF_RECORD_SAMPLE] = {take_sample, false},
 	[PERF_RECORD_KSYMBOL] = {perf_ksymbol, true},
 	[PERF_RECORD_TEXT_POKE] = {perf_text_poke, true},
@@ -101,6 +114,15 @@ static int take_kernel_record(struct perf_import *import, const struct perf_reco
 	return how->take ? how->take(import, record, &sample, body) : perf_event_keep(import, record, &sample, body);
 }
 
+/* Writes the sample of a group of packets. The group was copied as it is. */
+static int take_group(struct perf_import *import, const struct perf_record *record)
+{
+	struct perf_pebs_group group;
+
+	memcpy(&group, record->body, sizeof(group));
+	return perf_pebs_write(import, &group);
+}
+
 /* Handles waiting records whose time has come. */
 static int take_waiting(struct perf_import *import)
 {
@@ -111,7 +133,9 @@ static int take_waiting(struct perf_import *import)
 		/* Parse again: pointers of the copied sample are invalid. */
 		if (waiting->record.type == PERF_RECORD_SAMPLE)
 			status = perf_sample_parse(&import->attrs, &waiting->record, &waiting->sample, &waiting->body);
-		if (!status)
+		if (waiting->record.type == PERF_PEBS_RECORD)
+			status = take_group(import, &waiting->record);
+		else if (!status)
 			status = kernel_records[waiting->record.type].take(import, &waiting->record, &waiting->sample,
 									   waiting->body);
 		free(waiting);
@@ -531,6 +555,7 @@ int perf_import(const struct perf_input *input, struct import_spool *spool, stru
 	perf_vdso_close(&import->vdso);
 	perf_kernel_free(&import->kernel);
 	common_hash_map_free(&import->counters);
+	common_hash_map_free(&import->pebs_counters);
 	perf_aux_free(import);
 	perf_tracing_free(&import->tracing);
 	perf_attrs_free(&import->attrs);

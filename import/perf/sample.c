@@ -176,6 +176,7 @@ static void read_branches(struct common_cursor *cursor, uint64_t which, struct p
 static void read_registers(struct common_cursor *cursor, uint64_t mask, struct perf_registers *registers)
 {
 	registers->abi = common_read64(cursor);
+	registers->mask = registers->abi ? mask : 0;
 	if (registers->abi)
 		registers->words = read_words(cursor, (uint64_t)__builtin_popcountll(mask), 1);
 }

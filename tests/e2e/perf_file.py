@@ -51,7 +51,7 @@ class File:
         self.shift, self.mult, self.zero = shift, mult, zero
         self.config, self.per_cpu, self.switches, self.snapshots = config, per_cpu, switches, snapshots
         self.records, self.positions, self.reference, self.features = [], {}, 1, {}
-        self.sampled = False    # a second event has samples with packets
+        self.more = []          # further events, with ids from 2 on: type, config, sample type, flags, values of attributes
         self.first = b""        # records before the description of the packets
 
     def time(self, tsc):
@@ -122,7 +122,7 @@ class File:
     def sample(self, data, pid, tid, tsc, cpu=0, ip=0):
         """Adds a sample with the latest packets (perf record --aux-sample), padded as the kernel does."""
         data += bytes(-len(data) % 8)
-        self.sampled = True
+        self.more = [(1, 1, SAMPLE_TYPE | SAMPLE_AUX, 0, ((112, "<I", 4096),))]
         self.records.append(entry(9, struct.pack("<QQIIQIIQ", 2, ip, pid, tid, self.time(tsc), cpu, 0, len(data)) + data, 2))
 
     def truncated(self, tsc, pid, tid, cpu=0):
@@ -136,9 +136,11 @@ class File:
     def attrs(self):
         flags = 1 << 18 | (1 << 26 if self.switches else 0)  # sample_id_all, context_switch
         attrs = [struct.pack("<IIQQQQQ", PMU, 128, self.config, 1, SAMPLE_TYPE, 0, flags).ljust(128, b"\0")]
-        if self.sampled:
-            attr = struct.pack("<IIQQQQQ", 1, 128, 1, 1, SAMPLE_TYPE | SAMPLE_AUX, 0, flags).ljust(112, b"\0")
-            attrs.append(attr + struct.pack("<I", 4096).ljust(16, b"\0"))
+        for kind, config, sample_type, own, values in self.more:
+            attr = bytearray(struct.pack("<IIQQQQQ", kind, 128, config, 1, sample_type, 0, flags | own).ljust(128, b"\0"))
+            for offset, form, value in values:
+                struct.pack_into(form, attr, offset, value)
+            attrs.append(bytes(attr))
         return attrs
 
     def bytes(self):
