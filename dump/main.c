@@ -43,6 +43,7 @@ static const struct dump_command *const commands[] = {
 	&dump_command_pprof,
 	&dump_command_callgrind,
 	&dump_command_autofdo,
+	&dump_command_bolt,
 	NULL,
 };
 

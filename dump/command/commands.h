@@ -41,5 +41,6 @@ extern const struct dump_command dump_command_timeline;
 extern const struct dump_command dump_command_pprof;
 extern const struct dump_command dump_command_callgrind;
 extern const struct dump_command dump_command_autofdo;
+extern const struct dump_command dump_command_bolt;
 
 #endif

@@ -25,6 +25,7 @@ DUMP = {
     "pprof": ["--by time", "--depth 2", *EVERY],
     "callgrind": EVERY,
     "autofdo": ["--image *a*", *EVERY],
+    "bolt": ["--image *a*", *EVERY],
     "coverage": ["--format lcov|--format cobertura|--format json", "--source *a*", "--image *a*", "in.ptl", *EVERY],
     "table": ["--format csv|--format json|--format rowbinary", "--no-header", "in.ptl", *EVERY],
     "sqlite": ["--no-calls", "in.ptl", *EVERY],
@@ -153,6 +154,12 @@ def autofdo(data, _):
         need(re.fullmatch(r"\S.*:\d+:\d+| +\d+(\.\d+)?: (\d+|\S.*:\d+)( \S+:\d+)*", line), f"no line of a sample profile: {line[:100]!r}")
 
 
+def bolt(data, _):
+    place = r"(0 \[unknown\] 0|1 (\\.|[^ ])+ [0-9a-f]+)"
+    for line in text(data).split("\n")[:-1]:
+        need(re.fullmatch(rf"{place} {place} 0 [1-9]\d*", line), f"no line of fdata: {line[:100]!r}")
+
+
 def coverage(data, options):
     if "cobertura" in options:
         read_xml(data)
@@ -254,7 +261,7 @@ def opened(data, options):
 
 
 READERS = {"flamegraph": flamegraph, "speedscope": speedscope, "timeline": timeline, "pprof": pprof, "callgrind": callgrind,
-           "autofdo": autofdo, "coverage": coverage, "table": table, "html": page, "open": opened,
+           "autofdo": autofdo, "bolt": bolt, "coverage": coverage, "table": table, "html": page, "open": opened,
            "pcapng": pcapng}
 FOLDER_READERS = {"sqlite": sqlite, "ctf": ctf, "perf": perf}
 

@@ -83,7 +83,7 @@ def export(name, command, *options):
 
 
 EVERY = [("flamegraph",), ("flamegraph", "--folded"), ("flamegraph", "--folded", "--by", "time"), ("speedscope",),
-         ("speedscope", "--by", "time"), ("timeline",), ("timeline", "--format", "chrome"), ("pprof",), ("callgrind",), ("autofdo",),
+         ("speedscope", "--by", "time"), ("timeline",), ("timeline", "--format", "chrome"), ("pprof",), ("callgrind",), ("autofdo",), ("bolt",),
          ("coverage", "--format", "lcov"), ("coverage", "--format", "cobertura"), ("sqlite",), ("ctf",), ("pcapng",), ("perf",), ("html",),
          ("open",), *(("table", table, "--format", form) for table in exports.TABLES for form in ("tsv", "csv", "json"))]
 

@@ -9,7 +9,7 @@ from scratch_test import DUMP, RECORD, check, path, plan, run
 PROGRAMS = os.environ["PTL_PROGRAMS"]
 PRINTED = (("report",), ("report", "--by", "line"), ("report", "--by", "inline"), ("graph", "main"), ("annotate", "main"),
            ("coverage", "--format", "lcov"), ("flow", "--level", "insn", "--source"))
-EXPORTED = (("flamegraph",), ("speedscope",), ("callgrind",), ("pprof",), ("autofdo",), ("html",))
+EXPORTED = (("flamegraph",), ("speedscope",), ("callgrind",), ("pprof",), ("autofdo",), ("bolt",), ("html",))
 
 
 def content(command, jobs):
