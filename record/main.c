@@ -197,8 +197,7 @@ static const struct common_option options[] = {
 	{"", 0, NULL, "Events of the kernel"},
 	{"flags", 0, "FLAG,...",
 	 "events of the whole system, or of COMMAND: process, cswitch, syscall, disk-io, page-fault, net-tcpip, ..., "
-	 "or the "
-	 "number of EnableFlags",
+	 "a group of xperf (latency, diag, ...) or the number of EnableFlags",
 	 .take = take_flags},
 	{"event", 'e', "SYSTEM:EVENT",
 	 "record a tracepoint; 'SYSTEM:EVENT if FILTER' only where FILTER holds; uprobe:PATH:FUNCTION(ARGUMENTS): "

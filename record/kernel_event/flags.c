@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Table of EnableFlags (evntrace.h). */
+/* Tables of EnableFlags (evntrace.h) and of xperf's groups of flags. */
 #include "record/kernel_event/flags.h"
 
+#include <ctype.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "common/error.h"
 #include "common/program/message.h"
@@ -71,6 +71,36 @@ static const struct flag {
 
 #define COUNT (sizeof(flags) / sizeof(flags[0]))
 
+#define PROC_THREAD_LOADER (0x1u | 0x2u | 0x4u)
+#define DISK_IO_HARD_FAULTS (0x100u | 0x2000u)
+#define DPC_INTERRUPT_CSWITCH (0x20u | 0x40u | 0x10u)
+#define PROFILE 0x1000000u
+
+/* Names of xperf: groups of flags (xperf -providers KG), and flags that have another name in evntrace.h. */
+static const struct group {
+	const char *name;
+	uint32_t values;
+	const char *missing; /* xperf's flags of the group that have no counterpart on Linux, or NULL */
+} groups[] = {
+	{"base", PROC_THREAD_LOADER | DISK_IO_HARD_FAULTS | PROFILE, "MEMINFO+MEMINFO_WS"},
+	{"diag", PROC_THREAD_LOADER | DISK_IO_HARD_FAULTS | DPC_INTERRUPT_CSWITCH, "PERF_COUNTER+COMPACT_CSWITCH"},
+	{"diageasy", PROC_THREAD_LOADER | DISK_IO_HARD_FAULTS | DPC_INTERRUPT_CSWITCH, "PERF_COUNTER"},
+	{"latency", PROC_THREAD_LOADER | DISK_IO_HARD_FAULTS | DPC_INTERRUPT_CSWITCH | PROFILE, NULL},
+	{"fileio", PROC_THREAD_LOADER | DISK_IO_HARD_FAULTS | 0x2000000 | 0x4000000, NULL},
+	{"iotrace", PROC_THREAD_LOADER | DISK_IO_HARD_FAULTS | 0x10, NULL},
+	{"sysprof", PROC_THREAD_LOADER | PROFILE, NULL},
+	{"network", PROC_THREAD_LOADER | 0x10000, NULL},
+	{"proc-thread", 0x1 | 0x2, NULL},
+	{"loader", 0x4, NULL},
+	{"hard-faults", 0x2000, NULL},
+	{"all-faults", 0x1000, NULL},
+	{"virt-alloc", 0x4000, NULL},
+	{"networktrace", 0x10000, NULL},
+	{"drivers", 0x800000, NULL},
+};
+
+#define GROUPS (sizeof(groups) / sizeof(groups[0]))
+
 static bool has_flag(const struct common_string_list *list, const char *text)
 {
 	for (size_t i = 0; i < list->count; i++)
@@ -121,14 +151,29 @@ static int add_number(uint64_t number, uint32_t *values)
 				     : status;
 }
 
+/* Compares without case; xperf writes an underscore where PTL writes a dash. */
+static bool is_named(const char *name, const char *word, size_t size)
+{
+	size_t i = 0;
+
+	while (i < size && name[i] && tolower((unsigned char)(word[i] == '_' ? '-' : word[i])) == name[i])
+		i++;
+	return i == size && !name[i];
+}
+
 static int add_word(const char *word, size_t size, uint32_t *values)
 {
 	char text[32];
 	uint64_t number;
 
 	for (size_t i = 0; i < COUNT; i++)
-		if (strlen(flags[i].name) == size && !strncasecmp(flags[i].name, word, size))
+		if (is_named(flags[i].name, word, size))
 			return add_flag(&flags[i], values);
+	for (size_t i = 0; i < GROUPS; i++)
+		if (is_named(groups[i].name, word, size)) {
+			*values |= groups[i].values;
+			return 0;
+		}
 	snprintf(text, sizeof(text), "%.*s", size < sizeof(text) ? (int)size : 0, word);
 	if (*text && common_parse_u64(text, &number) == 0)
 		return add_number(number, values);
@@ -140,10 +185,10 @@ int record_flags_parse(const char *text, uint32_t *values)
 	int status;
 
 	do {
-		const size_t size = strcspn(text, ",");
+		const size_t size = strcspn(text, ",+");
 
 		status = add_word(text, size, values);
-		text += size + (text[size] == ',');
+		text += size + (text[size] != 0);
 	} while (status == 0 && *text);
 	return status;
 }
@@ -200,14 +245,28 @@ static bool works(const struct flag *flag)
 	return known;
 }
 
+static void print_group(FILE *file, const struct group *group, uint32_t permitted)
+{
+	char names[256];
+
+	record_flags_names(group->values, names, sizeof(names));
+	fprintf(file, "%-17s 0x%08x %-6s %s", group->name, group->values,
+		(group->values & permitted) == group->values ? "works" : "no", names);
+	if (group->missing)
+		fprintf(file, "; nothing here is what %s stands for", group->missing);
+	fputc('\n', file);
+}
+
 void record_flags_list(FILE *file)
 {
 	char why[512] = "";
+	uint32_t all_permitted = 0;
 
 	for (size_t i = 0; i < COUNT; i++) {
 		const struct flag *flag = &flags[i];
 		const bool permitted = flag->reason || works(flag);
 
+		all_permitted |= permitted ? flag->value : 0;
 		if (!permitted && !why[0])
 			snprintf(why, sizeof(why), "%s: %s", flag->name, ptl_error_text());
 		fprintf(file, "%-17s 0x%08x %-6s", flag->name, flag->value,
@@ -218,6 +277,8 @@ void record_flags_list(FILE *file)
 			fprintf(file, " %s", flag->reason ? flag->reason : flag->always);
 		fputc('\n', file);
 	}
+	for (size_t i = 0; i < GROUPS; i++)
+		print_group(file, &groups[i], all_permitted);
 	if (why[0])
 		common_message_note("%s", why);
 }

@@ -11,7 +11,7 @@
 #include "common/text/string_list.h"
 
 /*
- * Adds the flags of a list to *flags. text: names separated by commas, or a number.
+ * Adds the flags of a list to *flags. text: names of flags or of xperf's groups, or a number, separated by ',' or '+'.
  * PTL_MISUSE: unknown flag, or a flag without a counterpart on Linux; the text gives the reason.
  */
 int record_flags_parse(const char *text, uint32_t *flags);
@@ -22,7 +22,7 @@ bool record_flags_have(uint32_t flags, const char *tracepoint);
 /* Writes the names of the flags, separated by commas. */
 void record_flags_names(uint32_t flags, char *text, size_t size);
 
-/* Prints each flag with its value, its tracepoints, and whether this user can record them. */
+/* Prints each flag and group with its value, its tracepoints or flags, and whether this user can record them. */
 void record_flags_list(FILE *file);
 
 #endif

@@ -462,6 +462,27 @@ def refused():
     expect(re.search(r"^cswitch +0x00000010 works +sched:sched_switch$", listed, re.M), listed)
     expect(re.search(r"^image-load +0x00000004 works +code that is mapped", listed, re.M), listed)
     expect(re.search(r"^registry +0x00020000 no +Linux has no registry$", listed, re.M), listed)
+    expect(re.search(r"^latency +0x01002177 works +process,thread,image-load,cswitch,dpc,interrupt,disk-io,hard-fault,profile$", listed, re.M), listed)
+    expect(re.search(r"^diag +0x00002177 works +process,.*; nothing here is what PERF_COUNTER\+COMPACT_CSWITCH stands for$", listed, re.M), listed)
+
+
+def groups_of_xperf():
+    """groups and flags as xperf writes them are the flags that they stand for"""
+    works()
+    done = record("start", "groups", "-o", "g.ptl", "--flags", "PROC_THREAD+Loader,cswitch")
+    if done.returncode:
+        raise Skip("the whole system cannot be recorded here: " + done.stderr.splitlines()[0])
+    try:
+        for words, flags in ((["--flags=SysProf"], "process,thread,image-load,cswitch,profile"),
+                             (["--disable-flags=SYSPROF"], "cswitch"), (["--flags=NETWORKTRACE+DRIVERS"], "cswitch,net-tcpip,driver")):
+            done = record("update", "groups", *words)
+            expect_equal((done.returncode, json.loads(record("query", "groups", "--json").stdout)["flags"]), (0, flags), words, done.stderr)
+        for word in ("latenc", "latency-", "file_io_", "+"):
+            done = record("update", "groups", "--flags", word)
+            expect(done.returncode == 2 and "is no flag" in done.stderr, word, done.stderr)
+    finally:
+        done = record("stop", "groups")
+    expect_equal(done.returncode, 0, done.stderr)
 
 
 def kernel_threads():
@@ -538,7 +559,7 @@ def without_privileges():
 try:
     failed = main([of_a_command, one_after_the_other, stacks, unwound, unwound_later, unwound_children, called_last, functions, functions_of_sources, of_the_system, images_alone, patterns,
                    kernel_threads, outside_of_the_namespace, stack_patterns,
-                   without_privileges, refused])
+                   without_privileges, groups_of_xperf, refused])
 finally:
     record("stop", "kernel")
     shutil.rmtree(RUNTIME, ignore_errors=True)
