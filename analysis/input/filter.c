@@ -32,7 +32,10 @@ int analysis_filter_resolve(struct analysis_filter *filter, const struct ptl_mac
 
 bool analysis_filter_image_is(const char *pattern, const char *path)
 {
-	return fnmatch(pattern, strchr(pattern, '/') ? path : common_base_name(path), 0) == 0;
+	const char *name = strchr(pattern, '/') ? path : common_base_name(path);
+
+	/* "[vdso]" is a name, not a set of letters. */
+	return !strcmp(pattern, name) || fnmatch(pattern, name, 0) == 0;
 }
 
 bool analysis_filter_wants_image(const struct analysis_filter *filter, const char *path)

@@ -9,7 +9,10 @@
 
 static bool matches(const char *pattern, const char *path)
 {
-	return *path && fnmatch(pattern, strchr(pattern, '/') ? path : common_base_name(path), 0) == 0;
+	const char *name = strchr(pattern, '/') ? path : common_base_name(path);
+
+	/* "[kworker/0:1]" is a name, not a set of letters. */
+	return *path && (!strcmp(pattern, name) || fnmatch(pattern, name, 0) == 0);
 }
 
 void common_first_word(struct ptl_bytes *out, const char *command_line)

@@ -61,6 +61,9 @@ static void patterns(void **state)
 	assert_true(common_program_matches("gcc", path, line));
 	assert_true(common_program_matches("*-gcc-1?", path, line));
 	assert_true(common_program_matches("/usr/bin/gcc", path, line));
+	assert_true(common_program_matches("[kworker/0:1]", "[kworker/0:1]", ""));
+	assert_true(common_program_matches("[jit]", "/opt/[jit]", ""));
+	assert_false(common_program_matches("[jit]", "/opt/[jiti]", ""));
 	assert_true(common_program_matches("*/x86_64-linux-gnu-gcc-12", path, line));
 	assert_false(common_program_matches("cc", path, line));
 	assert_false(common_program_matches("a.c", path, line));
