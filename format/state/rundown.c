@@ -173,10 +173,11 @@ static int report_code(struct teller *teller, uint32_t index)
 	struct ptl_code_event data;
 	struct ptl_event event = {0};
 	struct format_piece piece;
-	uint64_t at = layer->base;
+	uint64_t at = layer->base > teller->rundown->first ? layer->base : teller->rundown->first;
 	int status = format_state_get_code(teller->state, layer, &teller->bytes, &data);
 
-	while (!status && next_piece(teller, at, &piece) && piece.first <= last) {
+	while (!status && next_piece(teller, at, &piece) && piece.first <= last &&
+	       piece.first <= teller->rundown->last) {
 		if (piece.blob == index && piece.image == FORMAT_STATE_NONE)
 			status = unload_reported(teller, piece.first, piece.last);
 		if (piece.last >= last)
@@ -194,7 +195,8 @@ static int report_code(struct teller *teller, uint32_t index)
 /* Unloads what the layers cover without being visible, including reported code. */
 static int unload_holes(struct teller *teller)
 {
-	uint64_t at = 0;
+	const uint64_t last = teller->rundown->last;
+	uint64_t at = teller->rundown->first;
 	int status = 0;
 
 	for (size_t i = 0; i < teller->layer_count; i++) {
@@ -208,11 +210,11 @@ static int unload_holes(struct teller *teller)
 		struct format_piece piece;
 		const bool found = next_piece(teller, at, &piece);
 
-		if (!found)
-			return unload_reported(teller, at, UINT64_MAX);
+		if (!found || piece.first > last)
+			return unload_reported(teller, at, last);
 		if (piece.first > at)
 			status = unload_reported(teller, at, piece.first - 1);
-		if (status || piece.last == UINT64_MAX)
+		if (status || piece.last >= last)
 			return status;
 		at = piece.last + 1;
 	}
@@ -243,14 +245,14 @@ static int note_layer(struct teller *teller, uint32_t index)
 static int list_layers(struct teller *teller)
 {
 	struct format_piece piece;
-	uint64_t at = 0;
+	uint64_t at = teller->rundown->first;
 	int status = 0;
 
-	while (!status && next_piece(teller, at, &piece)) {
+	while (!status && next_piece(teller, at, &piece) && piece.first <= teller->rundown->last) {
 		status = note_layer(teller, piece.image);
 		if (!status)
 			status = note_layer(teller, piece.blob);
-		if (piece.last == UINT64_MAX)
+		if (piece.last >= teller->rundown->last)
 			break;
 		at = piece.last + 1;
 	}
@@ -329,6 +331,8 @@ int ptl_state_rundown(struct ptl_state *state, const struct ptl_rundown *rundown
 	struct ptl_rundown taken;
 	int status = common_structure_take("ptl_rundown", rundown, &taken, sizeof(taken));
 
+	if (!taken.last)
+		taken.last = UINT64_MAX;
 	if (!status)
 		status = format_fold_settle(&state->fold, UINT64_MAX);
 	if (!status && taken.pid != PTL_NO_ID) {

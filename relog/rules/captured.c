@@ -164,7 +164,9 @@ int rules_captured_gather(struct rules_run *run, uint32_t pid, uint64_t first, u
 					    .pid = pid,
 					    .opcode = PTL_OPCODE_LOAD,
 					    .take = take_captured_event,
-					    .context = &gathering};
+					    .context = &gathering,
+					    .first = first,
+					    .last = last};
 
 	*captured = (struct rules_captured){0};
 	if (!ptl_state_find_image(run->state, pid, first, last))
@@ -189,6 +191,8 @@ int rules_captured_at_start(const struct rules_space *space, uint64_t first, uin
 		found = true;
 		*time = b->time > *time ? b->time : *time;
 	}
+	if (found && rules_ended_last(space, first, last) > *time)
+		*time = rules_ended_last(space, first, last);
 	/* Use the time at which all of the memory had appeared. */
 	for (const struct rules_backing *b = space ? space->backing : NULL; !status && b; b = b->next) {
 		if (b->first > last || b->last < first)

@@ -68,6 +68,11 @@ struct ptl_rundown {
 	 */
 	int (*take)(void *context, const struct ptl_event *event);
 	void *context;
+	/*
+	 * Range of addresses, both inclusive; both 0: all addresses. Images and code that overlap the range are
+	 * reported whole, unloads within the range only.
+	 */
+	uint64_t first, last;
 };
 
 /*
