@@ -466,11 +466,12 @@ $(O)/programs/%.so: testdata/programs/%.c $(program_deps)
 	$(Q)$(program_cc) -shared -fPIC $(program_make)
 
 # Examples see what is installed: the public headers and the shared libraries.
-$(O)/examples/%: testdata/examples/%.c $(shared) $(flow_shared) $(analysis_shared) $(public_headers) $(flow_headers) $(analysis_headers)
+$(O)/examples/%: testdata/examples/%.c $(shared) $(provider_shared) $(flow_shared) $(analysis_shared) $(public_headers) $(provider_headers) \
+		$(flow_headers) $(analysis_headers)
 	$(say) CC $@
 	@mkdir -p $(@D)
-	$(Q)$(CC) -O2 -g -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror) -Iformat/include -Iflow/include -Ianalysis/include -o $@ $< \
-		-L$(O)/lib -Wl,--as-needed -lptl-analysis -lptl-flow -lptl -Wl,-rpath,'$$ORIGIN/../lib'
+	$(Q)$(CC) -O2 -g -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror) -Iformat/include -Iprovider/include -Iflow/include \
+		-Ianalysis/include -o $@ $< -L$(O)/lib -Wl,--as-needed -lptl-analysis -lptl-flow -lptl-provider -lptl -Wl,-rpath,'$$ORIGIN/../lib'
 
 # What stands in for Intel PT: tests load it into ptl-record.
 $(pmu): $(call objects,$(wildcard tests/pmu/*.c)) $(format)
@@ -660,7 +661,7 @@ docdir := $(DESTDIR)$(docplace)
 bashdir := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 zshdir := $(DESTDIR)$(ZSHDIR)
 pages  := $(wildcard man/*.[1-8])
-documents := $(wildcard docs/*.md) $(wildcard testdata/examples/*.c)
+documents := $(wildcard docs/*.md) $(wildcard testdata/examples/*.c testdata/examples/*.rules)
 pictures := $(wildcard docs/pictures/*.png)
 ci_files := $(wildcard docs/ci/*)
 bash_completions := $(wildcard man/completion/*.bash)

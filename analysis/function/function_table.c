@@ -49,6 +49,9 @@ static int number_files(struct analysis_function_table *table)
 		key.size = 0;
 		common_write_bytes(&key, image->data.build_id, image->data.build_id_size);
 		common_write_bytes(&key, image->data.file_name, strlen(image->data.file_name));
+		/* Code of a compiler has one path; later functions at an address have other symbols. */
+		if (!image->data.build_id_size && image->data.has_symbols)
+			common_write_bytes(&key, image->data.symbols, PTL_HASH_SIZE);
 		/* Memory without a file differs from process to process. */
 		common_write_le(&key, nameless ? image->process : FLOW_NONE, 4);
 		common_write_le(&key, image->layer, 4);

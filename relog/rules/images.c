@@ -62,16 +62,22 @@ static int report_image(struct rules_run *run, const struct ptl_image_event *dat
 }
 
 /*
- * Reports the image as of the time when its memory appeared. A loader may report an image long after mapping, and a
- * decoder looks up code as of the preceding PSB. Returns 1 if that time is unknown.
+ * Reports the image as of the time when its memory appeared, or the last image of a rule there was unloaded. A loader
+ * may report an image long after mapping, and a decoder looks up code as of the preceding PSB. Returns 1 if that time is
+ * unknown, or another image of a rule is there.
  */
 static int report_as_of_start(struct rules_run *run, const struct ptl_image_event *data, uint64_t time,
 			      const struct rules_captured *now)
 {
 	const struct rules_space *space = rules_space_find(run, data->process_id);
+	const uint64_t last = data->base + (data->size - 1);
 	struct rules_captured captured;
 	uint64_t start;
-	int status = rules_captured_at_start(space, data->base, data->base + (data->size - 1), &start, &captured);
+	int status;
+
+	if (rules_live_find(space, data->base, last))
+		return 1;
+	status = rules_captured_at_start(space, data->base, last, &start, &captured);
 
 	if (!status && start >= time)
 		status = 1;
@@ -104,7 +110,7 @@ static int load_part(struct rules_run *run, const struct ptl_image_event *data, 
 	rules_captured_free(&captured);
 	if (!status)
 		status = rules_space_need(run, data->process_id, &space);
-	return status < 0 ? status : rules_live_add(space, data, spec->base, spec->at);
+	return status < 0 ? status : rules_live_add(space, data, spec);
 }
 
 static int load_made_image(struct rules_run *run, const struct query_scope *scope, const struct rules_body *body,
@@ -163,6 +169,8 @@ static int end_part(struct rules_run *run, struct rules_space *space, const stru
 		status = rules_report_image(run, time, PTL_OPCODE_UNLOAD, data);
 	if (!status)
 		status = rules_live_remove(space, first, last);
+	if (!status)
+		status = rules_ended_add(space, first, last, time);
 	for (const struct rules_backing *b = space->backing; !status && b; b = b->next) {
 		struct ptl_image_event rest = b->data;
 
@@ -182,21 +190,22 @@ static int end_part(struct rules_run *run, struct rules_space *space, const stru
 static int unload_live_parts(struct rules_run *run, uint32_t pid, uint64_t base, uint64_t time)
 {
 	struct rules_space *space = rules_space_find(run, pid);
+	const size_t first = space ? rules_live_index(space, base) : 0;
+	uint64_t end = UINT64_MAX; /* end of the image, once a part is found */
 	int status = 0;
 
-	for (bool found = true; space && !status && found;) {
-		found = false;
-		for (struct rules_live *live = space->live; live; live = live->next) {
-			struct ptl_image_event data = live->data;
+	for (size_t i = first; space && !status && i < space->live_count && space->live[i]->first < end;) {
+		const struct rules_live *live = space->live[i];
+		struct ptl_image_event data = live->data;
 
-			if (live->image_base != base)
-				continue;
-			found = true;
-			data.base = live->first;
-			data.size = live->last - live->first + 1;
-			status = end_part(run, space, &data, time);
-			break;
+		if (live->image_base != base) {
+			i++;
+			continue;
 		}
+		end = base + live->image_size;
+		data.base = live->first;
+		data.size = live->last - live->first + 1;
+		status = end_part(run, space, &data, time);
 	}
 	return status;
 }
@@ -349,7 +358,8 @@ static int copy_images(struct rules_run *run, const struct rules_due *due)
 	struct rules_spec spec;
 	int status = 0;
 
-	for (const struct rules_live *live = parent ? parent->live : NULL; !status && live; live = live->next) {
+	for (size_t i = 0; parent && !status && i < parent->live_count; i++) {
+		const struct rules_live *live = parent->live[i];
 		struct ptl_image_event data = live->data;
 
 		data.process_id = due->pid;
@@ -360,7 +370,8 @@ static int copy_images(struct rules_run *run, const struct rules_due *due)
 			data.has_code = false;
 		data.base = live->first;
 		data.size = live->last - live->first + 1;
-		spec = (struct rules_spec){.at = live->at, .time = due->time, .base = live->image_base};
+		spec = (struct rules_spec){
+			.at = live->at, .time = due->time, .base = live->image_base, .size = live->image_size};
 		status = load_part(run, &data, &spec, PTL_OPCODE_LOAD);
 	}
 	return status;
@@ -440,7 +451,7 @@ int rules_images_process(struct rules_run *run, const struct ptl_event *event)
 					      .parent = data.parent_id};
 		const struct rules_space *space = rules_space_find(run, data.parent_id);
 
-		if (space && space->live)
+		if (space && space->live_count)
 			return add_due(run->images, &due);
 	}
 	return load_at_start(run, data.process_id, event->time,

@@ -34,9 +34,9 @@ struct rules_spec {
 
 /* A part of an image that is currently loaded. */
 struct rules_live {
-	struct rules_live *next;
 	uint64_t first, last;
 	uint64_t image_base;         /* base of the whole image */
+	uint64_t image_size;         /* size of the whole image */
 	struct ptl_image_event data; /* file_name is owned */
 	struct query_place at;       /* place of the rule */
 };
@@ -60,8 +60,15 @@ struct rules_backing {
 /* Images of rules in a process. */
 struct rules_space {
 	uint32_t pid;
-	struct rules_live *live;
+	struct rules_live **live; /* sorted by first; ranges do not overlap */
+	size_t live_count, live_room;
 	struct rules_backing *backing;
+	/* Ranges whose image of a rule was unloaded while the memory stayed, in order of the unloads. */
+	struct rules_ended {
+		uint64_t first, last;
+		uint64_t time;
+	} * ended;
+	size_t ended_count;
 	/*
 	 * by image statement: how often memory appeared in its range; for a whole perf map, how often the map was
 	 * missing
@@ -156,10 +163,17 @@ int rules_backing_code(struct rules_space *space, const struct ptl_code_event *c
 /* spaces.c: loaded images of rules by process */
 struct rules_space *rules_space_find(const struct rules_run *run, uint32_t pid); /* NULL: no space */
 int rules_space_need(struct rules_run *run, uint32_t pid, struct rules_space **space);
+/* Returns the index of the first live part that ends at or behind an address. */
+size_t rules_live_index(const struct rules_space *space, uint64_t address);
 /* Returns the live part with the lowest address in [first, last], or NULL. */
 struct rules_live *rules_live_find(const struct rules_space *space, uint64_t first, uint64_t last);
-int rules_live_add(struct rules_space *space, const struct ptl_image_event *data, uint64_t image_base,
-		   struct query_place at);
+int rules_live_add(struct rules_space *space, const struct ptl_image_event *data, const struct rules_spec *spec);
+/*
+ * Notes that the image of a rule in [first, last] ended at a time. rules_ended_last returns the time of the last unload
+ * that overlaps the range; 0: none; UINT64_MAX: there were too many unloads.
+ */
+int rules_ended_add(struct rules_space *space, uint64_t first, uint64_t last, uint64_t time);
+uint64_t rules_ended_last(const struct rules_space *space, uint64_t first, uint64_t last);
 /* Removes [first, last] from the live parts. */
 int rules_live_remove(struct rules_space *space, uint64_t first, uint64_t last);
 void rules_spaces_free(struct rules_images *images);

@@ -24,6 +24,7 @@ const char *const rules_property_names[RULES_PROPERTY_NAMES] = {
 	[RULES_PROPERTY_KEY] = "key",
 	[RULES_PROPERTY_NAME] = "name",
 	[RULES_PROPERTY_START] = "start",
+	[RULES_PROPERTY_SYMBOL] = "symbol",
 	[RULES_PROPERTY_LOAD] = "load",
 	[RULES_PROPERTY_UNLOAD] = "unload",
 	[RULES_PROPERTY_CODE] = "code",
@@ -33,7 +34,7 @@ const char *const rules_property_names[RULES_PROPERTY_NAMES] = {
 #define BIT(name) (1u << RULES_PROPERTY_##name)
 #define OF_IMAGES                                                                                                      \
 	(BIT(BASE) | BIT(SIZE) | BIT(PATH) | BIT(FILE_OFFSET) | BIT(PROTECTION) | BIT(DEFAULT_BASE) | BIT(BUILD_ID) |  \
-	 BIT(DEBUG) | BIT(CODE) | BIT(SYMBOLS))
+	 BIT(DEBUG) | BIT(CODE) | BIT(SYMBOL) | BIT(SYMBOLS))
 #define OF_SECTIONS (BIT(RVA) | BIT(FILE_OFFSET) | BIT(SIZE) | BIT(PROTECTION))
 #define SECTION ((enum rules_body_kind)(RULES_BODY_THREAD + 1))
 
@@ -265,6 +266,9 @@ static int check_image(const struct query_parser *parser, const struct rules_bod
 					    "some, found it outside",
 					    rules_property_names[of_parts[i]]);
 	}
+	if (body->property[RULES_PROPERTY_SYMBOL] && body->symbols != RULES_SYMBOLS_NONE)
+		return query_refuse(parser, body->property[RULES_PROPERTY_SYMBOL]->at,
+				    "expected symbol = ... or symbols = ..., found both");
 	if (body->unload_time.given && body->load == RULES_LOAD_TIME &&
 	    body->load_time.absolute == body->unload_time.absolute && body->unload_time.time <= body->load_time.time)
 		return query_refuse(parser, body->at, "expected an unload time behind the load time, found one before");

@@ -216,6 +216,28 @@ static void warn_of_none(const struct rules_run *run, const struct rules_body *b
 		run->output.warning(run->output.context, text);
 }
 
+/* Makes a symbol table of one function, which is the whole image. An empty name makes none. */
+static int name_whole_image(struct rules_run *run, const struct query_scope *scope, const struct query_expr *expr,
+			    struct rules_spec *spec)
+{
+	struct ptl_symbol symbol = {.address = spec->default_base, .size = spec->size, .type = 'T'};
+	struct ptl_bytes encoded = {0};
+	int status = query_evaluate_text(scope, expr, "", &symbol.name);
+
+	if (status < 0 || !*symbol.name)
+		return status;
+	if (strlen(symbol.name) > ELF_SYMBOL_NAME_MAX)
+		return query_fail_at(run->rules->name, expr->at, "expected a name of at most %u bytes, found %zu bytes",
+				     ELF_SYMBOL_NAME_MAX, strlen(symbol.name));
+	status = ptl_symbols_encode(&symbol, 1, &encoded);
+	if (!status)
+		status = run->output.blob(run->output.context, PTL_BLOB_SYMBOLS, encoded.data, encoded.size,
+					  spec->image.symbols);
+	spec->image.has_symbols = !status;
+	common_bytes_free(&encoded);
+	return status;
+}
+
 static int make_table(struct rules_run *run, const struct query_scope *scope, const struct rules_body *body,
 		      const char *path, struct rules_spec *spec)
 {
@@ -276,6 +298,8 @@ static int find_symbols(struct rules_run *run, const struct query_scope *scope, 
 	const char *path;
 	int status;
 
+	if (body->property[RULES_PROPERTY_SYMBOL])
+		return name_whole_image(run, scope, body->property[RULES_PROPERTY_SYMBOL], spec);
 	if (body->symbols == RULES_SYMBOLS_NONE)
 		return 0;
 	status = rules_spec_symbols_path(run, scope, body, spec->pid, &path);
@@ -357,7 +381,8 @@ static int evaluate_range(const struct query_scope *scope, struct query_expr *co
 	if (!status)
 		status = property_number_of(scope, values, RULES_PROPERTY_SIZE, 0, &spec->size);
 	if (!status)
-		status = property_number_of(scope, values, RULES_PROPERTY_DEFAULT_BASE, 0, &spec->default_base);
+		status = property_number_of(scope, values, RULES_PROPERTY_DEFAULT_BASE,
+					    values[RULES_PROPERTY_SYMBOL] ? spec->base : 0, &spec->default_base);
 	return status;
 }
 
