@@ -668,7 +668,7 @@ bash_completions := $(wildcard man/completion/*.bash)
 zsh_completions  := $(wildcard man/completion/_*)
 
 .PHONY: install uninstall clean
-install: all
+install: all $(if $(installs_python),install-python,no-python)
 	$(say) INSTALL '$(DESTDIR)$(PREFIX)'
 	$(Q)install -d '$(bindir)' '$(libdir)/pkgconfig' '$(incdir)' '$(docdir)/docs/pictures'
 	$(Q)$(if $(tools),install $(tools) '$(bindir)')
@@ -710,7 +710,7 @@ install: all
 remove = $(Q)if cd '$(1)' 2>/dev/null; then rm -f $(2); fi
 remove_empty = $(Q)if [ -d '$(1)' ]; then rmdir --ignore-fail-on-non-empty '$(1)'; fi
 
-uninstall:
+uninstall: uninstall-python
 	$(say) REMOVE '$(DESTDIR)$(PREFIX)'
 	$(call remove,$(bindir),ptl-record ptl-relog ptl-dump)
 	$(call remove,$(libdir),libptl.a libptl.so $(soname) pkgconfig/ptl.pc)

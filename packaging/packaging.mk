@@ -71,8 +71,18 @@ $(O)/python/ptl/_declarations.py: bindings/python/build.py bindings/python/loops
 	@mkdir -p $(@D)
 	$(Q)CC='$(CC)' PYTHONDONTWRITEBYTECODE=1 $(PYTHON) bindings/python/build.py $(O)/python
 
-PYTHONDIR ?= $(PREFIX)/lib/python3/dist-packages
-.PHONY: install-python
+# The folder below PREFIX that $(PYTHON) searches; if there is none, PYTHONPATH has to name the folder.
+PYTHONDIR ?= $(shell $(PYTHON) -c 'import site, sys; start = sys.argv[1] + "/lib/python3"; \
+	print(([name for name in site.getsitepackages() if name.startswith(start)] + [start + "/dist-packages"])[0])' '$(PREFIX)')
+# make install includes the module, unless the package that builds it is missing.
+installs_python := $(if $(filter install,$(MAKECMDGOALS)),$(shell $(PYTHON) -c 'import cffi' 2>/dev/null && echo yes))
+.PHONY: install-python no-python uninstall-python
+no-python:
+	@echo 'make install: the Python module is not installed, since python3-cffi is missing; try: apt-get install python3-cffi' >&2
+uninstall-python:
+	$(call remove,$(DESTDIR)$(PYTHONDIR)/ptl,$(notdir $(python_made)))
+	$(Q)rm -rf '$(DESTDIR)$(PYTHONDIR)/ptl/__pycache__'
+	$(call remove_empty,$(DESTDIR)$(PYTHONDIR)/ptl)
 install-python: python
 	$(say) INSTALL '$(DESTDIR)$(PYTHONDIR)'
 	$(Q)install -d '$(DESTDIR)$(PYTHONDIR)/ptl'

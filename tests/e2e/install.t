@@ -165,6 +165,19 @@ for name in glob.glob(os.path.join(glob.escape(top), "**", "*.md"), recursive=Tr
                 broken.append((os.path.relpath(name, top), target))
 check("links of documents lead to what is installed", os.path.isfile(os.path.join(top, "README.md")) and not broken, broken)
 
+# ---- the Python module ---------------------------------------------------------------------------------------------------
+
+folders = glob.glob(path("usr/lib/python3*/dist-packages"))
+check("the Python module is installed", len(folders) == 1 and os.path.isfile(os.path.join(folders[0], "ptl", "__init__.py")), folders)
+got = run("/usr/bin/python3", "-c", "import ptl; print(ptl.__file__, ptl.Trace.__doc__ is not None)", cwd=path(""),
+          env={"PATH": "/usr/bin:/bin", "PYTHONPATH": folders[0]})
+check("and finds the installed libraries", got.returncode == 0 and got.stdout == f"{folders[0]}/ptl/__init__.py True\n",
+      got.stdout, got.stderr)
+site = run("/usr/bin/python3", "-c", "import site; print('\\n'.join(site.getsitepackages()))").stdout.split()
+where = run("make", "-s", "-n", "install-python", "PREFIX=/usr/local", "DESTDIR=/nowhere", cwd=ROOT).stdout
+check("for /usr/local the folder is one that Python searches", any(f"install -d '/nowhere{name}/ptl'" in where for name in site),
+      site, where[-500:])
+
 # ---- and gone ------------------------------------------------------------------------------------------------------------
 
 got = make("uninstall")
