@@ -393,7 +393,8 @@ static int check_settings(struct record_settings *settings)
 	const bool running = names_running(settings);
 
 	if (!settings->command && !settings->attach && !running && !wants_kernel(settings))
-		return usage("no command to record", "ptl-record --help");
+		return usage("no command to record",
+			     "ptl-record -- COMMAND, --pid PID, or --flags latency for the whole system");
 	if ((settings->start_at || settings->stop_at) && !strcmp(settings->source, "auto"))
 		settings->source = "software";
 	if (check_running(settings))

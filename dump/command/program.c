@@ -42,9 +42,29 @@ static const char *command_list(const struct dump_command *const *commands, stru
 	return common_text_string(text);
 }
 
+/* Words of perf, gdb, xperf and others. */
+static const char *const foreign_words[][2] = {
+	{"script", "events"},   {"dumper", "events"},   {"list", "events"},          {"trace", "flow"},
+	{"backtrace", "crash"}, {"bt", "crash"},        {"stack", "crash"},          {"where", "crash"},
+	{"top", "browse"},      {"tui", "browse"},      {"profile", "report"},       {"functions", "report"},
+	{"source", "annotate"}, {"lines", "annotate"},  {"disassemble", "annotate"}, {"callers", "graph"},
+	{"header", "info"},     {"tracestats", "info"}, {"summary", "info"},         {"ps", "processes"},
+	{"modules", "images"},  {"maps", "images"},     {"cpuschedule", "cpu"},      {"sched", "cpu"},
+	{"diskio", "io"},       {"view", "open"},       {"perfetto", "timeline"},    {"chrome", "timeline"},
+};
+
+static const char *translate_word(const char *name)
+{
+	for (size_t i = 0; i < sizeof(foreign_words) / sizeof(foreign_words[0]); i++)
+		if (!strcmp(foreign_words[i][0], name))
+			return foreign_words[i][1];
+	return NULL;
+}
+
 static int fail_command(const struct dump_command *const *commands, const char *name)
 {
 	struct common_nearest nearest = {.word = name};
+	const char *translated = translate_word(name);
 
 	if (access(name, F_OK) == 0) {
 		common_message_error("'%s' is a file: a command was expected before it", name);
@@ -54,8 +74,8 @@ static int fail_command(const struct dump_command *const *commands, const char *
 	for (const struct dump_command *const *command = commands; *command; command++)
 		common_nearest_look(&nearest, (*command)->name);
 	common_message_error("there is no command '%s'", name);
-	if (nearest.best)
-		common_message_hint("ptl-dump %s", nearest.best);
+	if (translated || nearest.best)
+		common_message_hint("ptl-dump %s", translated ? translated : nearest.best);
 	else
 		common_message_hint("ptl-dump --help");
 	return COMMON_EXIT_USAGE;

@@ -392,6 +392,20 @@ static int record(struct record_session *session, const struct record_source *co
 	return status;
 }
 
+/* Names the trace of a recording without a command: after the only process, or after the kind of recording. */
+static char *path_without_command(const struct record_settings *settings)
+{
+	const struct common_id_set *pids = &settings->pt.pids;
+	char name[64] = "", *path;
+
+	if (pids->count == 1 && record_proc_name(pids->ids[0], name, sizeof(name)))
+		for (char *at = name; (at = strchr(at, '/'));)
+			*at = '_';
+	if (!name[0])
+		snprintf(name, sizeof(name), "%s", pids->count ? "running" : settings->attach ? "providers" : "system");
+	return asprintf(&path, "%s.ptl", name) < 0 ? NULL : path;
+}
+
 char *record_session_path(const struct record_settings *settings)
 {
 	char *path;
@@ -404,7 +418,7 @@ char *record_session_path(const struct record_settings *settings)
 		return path;
 	}
 	if (!settings->command)
-		return strdup("providers.ptl");
+		return path_without_command(settings);
 	if (asprintf(&path, "%s.ptl", common_base_name(settings->command[0])) < 0)
 		return NULL;
 	return path;

@@ -20,6 +20,11 @@ output(RECORD, "-q", "-o", "a.ptl", "--", PROGRAM)
 done = run(DUMP, "info", "/dev/zero", timeout=60)
 check("what is no trace and has no end", done.returncode == 3 and "/dev/zero: not a trace file" in done.stderr, done)
 
+known = {line.split()[0] for line in output(DUMP, "--help").split("Commands:\n")[1].split("\n\n")[0].splitlines()}
+for word, command in (("script", "events"), ("backtrace", "crash"), ("top", "browse"), ("dumper", "events"), ("reprot", "report")):
+    refused(f"the word {word} of other tools leads to {command}", [word, "a.ptl"], f"there is no command '{word}'", f"try: ptl-dump {command}\n")
+    check(f"{command} is a command", command in known, known)
+
 for order in "calls", "total", "self-time":
     refused(f"report --by line has no {order}", ["report", "--by", "line", "--sort", order, "a.ptl"],
             f"--by line has no {order}", "self, self-instructions or name")
