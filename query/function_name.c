@@ -1,108 +1,182 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the beginning of the name, and the parameters, in a function such as "int ns::twice<int>(int) const". */
+/* Compares a text with the forms of a name, from each scope on. */
 #include "query/function_name.h"
 
-#include <ctype.h>
 #include <string.h>
 
+#include "common/text/text.h"
 #include "query/glob.h"
+#include "query/name_form.h"
 
-#define OPERATOR "operator"
-#define ANONYMOUS "(anonymous namespace)"
+static const struct query_name_form typed_form = {
+	.keeps_arguments = true, .parameters = QUERY_PARAMETERS_ALL, .is_bare = true};
 
-struct scan {
-	const char *at;
-	unsigned depth;     /* nesting of brackets */
-	const char *begin;  /* behind the last blank before parameters */
-	const char *open;   /* opening bracket of the last candidate for the parameters; NULL: none */
-	const char *closed; /* behind the closing bracket */
-	bool is_conversion; /* "operator unsigned long": blanks belong to the type */
+/* What the user typed. */
+struct wanted {
+	const char *text;
+	bool is_pattern;
+	bool is_whole; /* the text began with "::" */
 };
 
-static bool is_word(char c)
+bool query_function_is_clone(const char *name)
 {
-	return isalnum((unsigned char)c) || c == '_' || c == '$' || c & 0x80;
+	struct query_name_form form = {.is_bare = true};
+	struct ptl_bytes text = {0};
+	size_t size;
+
+	(void)query_name_form(name, &form, &text);
+	size = text.size;
+	form.drops_clones = true;
+	(void)query_name_form(name, &form, &text);
+	common_bytes_free(&text);
+	return text.size != 2 * size || strstr(name, " [clone ");
 }
 
-static bool begins_operator(const struct scan *scan, const char *name)
+bool query_function_is_pattern(const char *text)
 {
-	return !strncmp(scan->at, OPERATOR, strlen(OPERATOR)) && !is_word(scan->at[strlen(OPERATOR)]) &&
-	       (scan->at == name || !is_word(scan->at[-1]));
+	const char *at = strpbrk(text, "*?");
+
+	/* Go's "(*T)" is no pattern. */
+	while (at && *at == '*' && at > text && at[-1] == '(')
+		at = strpbrk(at + 1, "*?");
+	return at;
 }
 
-/* Skips an operator name, whose brackets are no brackets: "operator()", "operator<". */
-static void skip_operator(struct scan *scan)
+static bool is_part(const char *begin, const struct wanted *wanted)
 {
-	scan->at += strlen(OPERATOR);
-	if (scan->at[0] == ' ' && is_word(scan->at[1])) {
-		scan->is_conversion |= !scan->depth;
-		scan->at++;
+	return wanted->is_pattern ? query_glob(wanted->text, begin, strlen(begin), NULL) : !strcmp(begin, wanted->text);
+}
+
+/* ---- forms of a name ---------------------------------------------------------------------------- */
+
+/* Returns the beginning of the next scope in the form; NULL: none. */
+static const char *next_scope(const char *form, const char *at)
+{
+	unsigned depth = 0;
+
+	for (; *at && !query_name_is_operator(form, at); at++) {
+		if (strchr("(<[{", *at))
+			depth++;
+		else if (strchr(")>]}", *at) && at > form && at[-1] != '-')
+			depth -= depth > 0;
+		else if (!depth && at[0] == ':' && at[1] == ':' && at[2])
+			return at + 2;
+		else if (!depth && strchr("./", *at) && at[1])
+			return at + 1;
+	}
+	return NULL;
+}
+
+static enum query_function_match match_form(const char *form, const struct wanted *wanted)
+{
+	if (is_part(form, wanted))
+		return QUERY_FUNCTION_WHOLE;
+	for (const char *at = wanted->is_whole ? NULL : next_scope(form, form); at; at = next_scope(form, at))
+		if (is_part(at, wanted))
+			return QUERY_FUNCTION_INNER;
+	return QUERY_FUNCTION_OTHER;
+}
+
+struct matching {
+	const char *name;
+	const struct wanted *wanted;
+	struct ptl_bytes form;
+	enum query_function_match best;
+};
+
+/* Compares a form, and for Rust's "<A as B>::f" also "A::f" and "B::f". */
+static void try_form(struct matching *matching, struct query_name_form form)
+{
+	static const enum query_name_qualifier qualifiers[] = {QUERY_QUALIFIER_WHOLE, QUERY_QUALIFIER_TYPE,
+							       QUERY_QUALIFIER_TRAIT};
+	bool has_trait = true;
+
+	form.is_bare = form.drops_clones = true;
+	for (size_t i = 0; has_trait && i < sizeof(qualifiers) / sizeof(qualifiers[0]); i++) {
+		enum query_function_match match;
+
+		form.qualifier = qualifiers[i];
+		matching->form.size = 0;
+		has_trait = query_name_form(matching->name, &form, &matching->form);
+		match = match_form(common_text_string(&matching->form), matching->wanted);
+		if (match > matching->best)
+			matching->best = match;
+	}
+}
+
+/* Names that runtimes write for compiled code: "JS:*run /a.js:3:1", "py::run:/a.py". */
+static void try_runtime_name(struct matching *matching)
+{
+	static const char *const prefixes[] = {"JS:", "LazyCompile:", "Function:", "py::", NULL};
+	const char *name = matching->name;
+	size_t i = 0;
+
+	while (prefixes[i] && strncmp(name, prefixes[i], strlen(prefixes[i])))
+		i++;
+	if (!prefixes[i])
 		return;
-	}
-	scan->at += strncmp(scan->at, "()", 2) ? strspn(scan->at, "<>=!+-*/%&|^~[],") : 2;
-	/* Template arguments follow. */
-	if (scan->at[0] == ' ' && scan->at[1] == '<')
-		scan->at++;
+	name += strlen(prefixes[i]);
+	name += strspn(name, "*~^+");
+	matching->form.size = 0;
+	common_write_bytes(&matching->form, name, strcspn(name, " :"));
+	if (match_form(common_text_string(&matching->form), matching->wanted) && matching->best < QUERY_FUNCTION_INNER)
+		matching->best = QUERY_FUNCTION_INNER;
 }
 
-static void step_scan(struct scan *scan)
+/*
+ * Whether the last plain word of the text is missing in the name, so that nothing can match. The test is fast, because
+ * most names of a program do not match.
+ */
+static bool lacks_word(const char *name, const char *text)
 {
-	const char *at = scan->at++;
+	const size_t size = strlen(text);
+	size_t begin = size;
 
-	switch (*at) {
-	case '(':
-		if (!scan->depth)
-			scan->open = at;
-		scan->depth++;
-		break;
-	case '<':
-	case '[':
-	case '{':
-		scan->depth++;
-		break;
-	case ')':
-	case '>':
-	case ']':
-	case '}':
-		scan->depth -= scan->depth > 0;
-		if (*at == ')' && !scan->depth)
-			scan->closed = scan->at;
-		break;
-	case ' ':
-		if (!scan->depth && !scan->open && !scan->is_conversion)
-			scan->begin = scan->at;
-		break;
-	default:
-		break;
-	}
+	if (strpbrk(text, "*?<([{ "))
+		return false;
+	while (begin && !strchr(":./", text[begin - 1]))
+		begin--;
+	return !strstr(name, text + begin);
 }
 
-static bool is_part(const char *begin, const char *end, const char *text, bool is_pattern)
+static enum query_function_match match_forms(const char *name, const struct wanted *wanted)
 {
-	const size_t size = (size_t)(end - begin);
+	struct matching matching = {.name = name, .wanted = wanted};
+	const bool has_brackets = strpbrk(wanted->text, "<([{");
 
-	return is_pattern ? query_glob(text, begin, size, NULL) : strlen(text) == size && !memcmp(begin, text, size);
+	for (unsigned keeps = 0; keeps < (has_brackets ? 2u : 1u); keeps++)
+		for (unsigned parameters = QUERY_PARAMETERS_NONE;
+		     parameters <= (has_brackets ? QUERY_PARAMETERS_ALL : QUERY_PARAMETERS_NONE); parameters++)
+			try_form(&matching, (struct query_name_form){
+						    .keeps_arguments = keeps,
+						    .parameters = (enum query_name_parameters)parameters,
+					    });
+	if (!matching.best)
+		try_runtime_name(&matching);
+	common_bytes_free(&matching.form);
+	return matching.best;
+}
+
+enum query_function_match query_function_match(const char *name, const char *text)
+{
+	struct wanted wanted = {.text = text, .is_pattern = query_function_is_pattern(text)};
+	struct ptl_bytes typed = {0};
+	enum query_function_match match;
+
+	if (!strcmp(name, text) || (strpbrk(text, "*?") && query_glob(text, name, strlen(name), NULL)))
+		return QUERY_FUNCTION_WHOLE;
+	wanted.is_whole = !strncmp(text, "::", 2);
+	text += wanted.is_whole ? 2 : 0;
+	if (!*text || lacks_word(name, text))
+		return QUERY_FUNCTION_OTHER;
+	(void)query_name_form(text, &typed_form, &typed);
+	wanted.text = common_text_string(&typed);
+	match = *wanted.text ? match_forms(name, &wanted) : QUERY_FUNCTION_OTHER;
+	common_bytes_free(&typed);
+	return match;
 }
 
 bool query_function_is_called(const char *name, const char *text)
 {
-	const bool is_pattern = strpbrk(text, "*?");
-	const char *end = name + strlen(name), *short_end;
-	struct scan scan = {.at = name, .begin = name};
-
-	if (is_part(name, end, text, false) || (is_pattern && is_part(name, end, text, true)))
-		return true;
-	while (*scan.at) {
-		if (begins_operator(&scan, name))
-			skip_operator(&scan);
-		else if (!scan.depth && !strncmp(scan.at, ANONYMOUS, strlen(ANONYMOUS)))
-			scan.at += strlen(ANONYMOUS);
-		else
-			step_scan(&scan);
-	}
-	/* "const", "[clone .cold]" or "@plt" may follow parameters. "runtime.(*mcache).refill" has no parameters. */
-	short_end = scan.open && scan.closed > scan.open && strchr(" [@", *scan.closed) ? scan.open : end;
-	return is_part(name, short_end, text, is_pattern) ||
-	       (scan.begin != name && (is_part(scan.begin, end, text, is_pattern) ||
-				       (scan.begin < short_end && is_part(scan.begin, short_end, text, is_pattern))));
+	return query_function_match(name, text) != QUERY_FUNCTION_OTHER;
 }

@@ -12,6 +12,7 @@
 #include "common/program/options.h"
 #include "common/text/nearest.h"
 #include "query/evaluate.h"
+#include "query/function_name.h"
 
 static const char *name_of(const struct query_row *query)
 {
@@ -52,10 +53,12 @@ static int check_literal(const struct query_row *query, const struct query_row_f
 {
 	uint64_t nanoseconds;
 
-	if (field->kind == QUERY_ROW_TEXT && condition->test == QUERY_TEST_BITS)
+	const bool is_text = field->kind == QUERY_ROW_TEXT || field->kind == QUERY_ROW_FUNCTION;
+
+	if (is_text && condition->test == QUERY_TEST_BITS)
 		return query_fail_at(name_of(query), condition->at, "expected == , != or ~ behind '%s', found &",
 				     field->name);
-	if (field->kind == QUERY_ROW_TEXT || condition->is_number)
+	if (is_text || condition->is_number)
 		return 0;
 	if (field->kind == QUERY_ROW_DURATION && common_parse_duration(condition->text, &nanoseconds) == 0) {
 		condition->is_number = true;
@@ -165,9 +168,27 @@ static int elements(void *context, unsigned index, uint32_t *count, bool *there)
 	return 0;
 }
 
-static bool meets(const struct query_condition *condition, const struct query_value *value)
+static bool meets_function(const struct query_condition *condition, const struct query_value *value)
+{
+	const bool meets_text = query_condition_text(condition, value->text, value->size, false);
+
+	switch (condition->test) {
+	case QUERY_TEST_EQUAL:
+	case QUERY_TEST_GLOB:
+		return meets_text || query_function_is_called(value->text, condition->text);
+	case QUERY_TEST_UNEQUAL:
+		return meets_text && !query_function_is_called(value->text, condition->text);
+	default:
+		return meets_text;
+	}
+}
+
+static bool meets(const struct query_condition *condition, enum query_row_kind kind, const struct query_value *value)
 {
 	char digits[48];
+
+	if (kind == QUERY_ROW_FUNCTION && value->kind == QUERY_VALUE_TEXT)
+		return meets_function(condition, value);
 
 	if (value->kind == QUERY_VALUE_TEXT)
 		return query_condition_text(condition, value->text, value->size, false);
@@ -182,12 +203,14 @@ static bool meets(const struct query_condition *condition, const struct query_va
 static int condition(void *context, unsigned index, struct query_value *value)
 {
 	const struct query_row_asker *asker = context;
+	const unsigned at = asker->query->of_condition[index];
 	struct query_value field = {0};
 
-	asker->get(asker->context, asker->query->of_condition[index], &field);
+	asker->get(asker->context, at, &field);
 	*value = (struct query_value){
 		.kind = field.kind == QUERY_VALUE_NONE ? QUERY_VALUE_NONE : QUERY_VALUE_BOOL,
-		.truth = field.kind != QUERY_VALUE_NONE && meets(&asker->query->conditions.list[index], &field),
+		.truth = field.kind != QUERY_VALUE_NONE &&
+			 meets(&asker->query->conditions.list[index], asker->query->table[at].kind, &field),
 	};
 	return 0;
 }

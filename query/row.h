@@ -12,6 +12,7 @@
 
 enum query_row_kind {
 	QUERY_ROW_TEXT,
+	QUERY_ROW_FUNCTION, /* text: a function's name, which ==, != and ~ compare as in query/function_name.h */
 	QUERY_ROW_NUMBER,
 	QUERY_ROW_DURATION, /* nanoseconds; conditions may have units */
 };

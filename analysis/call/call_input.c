@@ -9,10 +9,11 @@
 #include "analysis/call/call_within.h"
 #include "common/error.h"
 #include "common/program/message.h"
-#include "common/text/nearest.h"
 #include "common/text/text.h"
 #include "common/vector.h"
 #include "flow/view/shard.h"
+#include "query/function_name.h"
+#include "query/function_near.h"
 
 int analysis_calls_walk(const struct analysis_calls *calls, const struct analysis_call_observer *observer)
 {
@@ -39,7 +40,9 @@ int analysis_calls_observe(struct analysis_calls *calls, const struct analysis_c
 int analysis_calls_check(const struct analysis_calls *calls, const char *option, const char *pattern)
 {
 	const size_t count = analysis_functions_count(calls->functions);
-	struct common_nearest nearest = {.word = pattern};
+	struct query_near near = {.text = pattern};
+	struct query_function_names found = {0};
+	bool matches = false;
 
 	/* Another shard may have a matching function. */
 	if (calls->input.view.shard && calls->input.view.shard->number)
@@ -47,14 +50,21 @@ int analysis_calls_check(const struct analysis_calls *calls, const char *option,
 	for (size_t i = 0; i < count; i++) {
 		const struct analysis_function *function = analysis_function(calls->functions, (uint32_t)i);
 
-		if (analysis_function_matches(function, pattern))
-			return 0;
-		common_nearest_look(&nearest, function->name);
+		if (analysis_function_matches(function, pattern)) {
+			query_function_names_add(&found, function->name);
+			matches = true;
+		} else if (!matches) {
+			query_near_look(&near, function->name);
+		}
 	}
+	if (found.count > 1 && !query_function_is_pattern(pattern))
+		common_message_note("%s: '%s' stands for %s", option, pattern, query_function_names_text(&found));
+	if (matches)
+		return 0;
 	return common_fail(PTL_MISUSE,
 			   "%s: no function that ran is called '%s'%s; 'ptl-dump report' lists them, with --by inline "
 			   "also those that were inlined, and patterns may have * and ?",
-			   option, pattern, common_nearest_question(&nearest));
+			   option, pattern, query_near_question(&near));
 }
 
 /* ---- patterns ------------------------------------------------------------------------------------ */

@@ -34,8 +34,8 @@ enum field {
 };
 
 const struct query_row_field analysis_set_fields[] = {
-	[FUNCTION] = {"function", QUERY_ROW_TEXT, false},
-	[CALLER] = {"caller", QUERY_ROW_TEXT, true},
+	[FUNCTION] = {"function", QUERY_ROW_FUNCTION, false},
+	[CALLER] = {"caller", QUERY_ROW_FUNCTION, true},
 	[NUMBER] = {"number", QUERY_ROW_NUMBER, true},
 	[NESTED] = {"nested", QUERY_ROW_NUMBER, true},
 	[TIME] = {"time", QUERY_ROW_DURATION, true},

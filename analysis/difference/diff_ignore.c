@@ -10,6 +10,8 @@
 #include "common/text/rule_lines.h"
 #include "common/text/text.h"
 #include "common/vector.h"
+#include "elf/demangle.h"
+#include "query/function_name.h"
 #include "query/glob.h"
 
 void analysis_ignore_free(struct analysis_ignore *ignore)
@@ -102,10 +104,17 @@ int analysis_ignore_read(struct analysis_ignore *ignore, const char *path)
 
 bool analysis_ignores_function(const struct analysis_ignore *ignore, const char *name)
 {
-	for (size_t i = 0; ignore->functions && i < ignore->count; i++)
-		if (ignore->rules[i].is_function && query_glob(ignore->rules[i].pattern, name, strlen(name), NULL))
-			return true;
-	return false;
+	struct ptl_bytes plain = {0};
+	const bool is_mangled = ignore->functions && elf_demangle(name, &plain);
+	const char *called = is_mangled ? common_text_string(&plain) : name;
+	bool ignored = false;
+
+	for (size_t i = 0; ignore->functions && !ignored && i < ignore->count; i++)
+		ignored = ignore->rules[i].is_function &&
+			  (query_function_is_called(called, ignore->rules[i].pattern) ||
+			   (is_mangled && query_glob(ignore->rules[i].pattern, name, strlen(name), NULL)));
+	common_bytes_free(&plain);
+	return ignored;
 }
 
 bool analysis_ignores_image(const struct analysis_ignore *ignore, const char *path)

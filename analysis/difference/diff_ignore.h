@@ -21,7 +21,7 @@ struct analysis_ignore {
 };
 
 /*
- * Adds a rule. "GLOB": functions. "image:GLOB": images by path or last component. "range:GLOB:0xFIRST..0xLAST":
+ * Adds a rule. "FUNCTION": functions. "image:GLOB": images by path or last component. "range:GLOB:0xFIRST..0xLAST":
  * addresses in such images. Returns PTL_MISUSE with a text, or PTL_NO_MEMORY.
  */
 int analysis_ignore_add(struct analysis_ignore *ignore, const char *text, size_t size);
@@ -33,6 +33,7 @@ int analysis_ignore_parse(struct analysis_ignore *ignore, const char *name, cons
 int analysis_ignore_read(struct analysis_ignore *ignore, const char *path);
 void analysis_ignore_free(struct analysis_ignore *ignore);
 
+/* name: the linker's. Rules have names as in query/function_name.h, or patterns of linker names. */
 bool analysis_ignores_function(const struct analysis_ignore *ignore, const char *name);
 /* Whether a whole image, or an address in the image, is ignored. */
 bool analysis_ignores_image(const struct analysis_ignore *ignore, const char *path);

@@ -7,12 +7,20 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/hash.h"
 #include "common/text/text.h"
 #include "common/vector.h"
+
+#define IGNORED_NAMES 64
 
 struct partial {
 	struct analysis_diff_unit *units;
 	size_t count;
+	/* answers of analysis_ignores_function for names that blocks had recently */
+	struct {
+		const char *name;
+		bool ignored;
+	} names[IGNORED_NAMES];
 };
 
 /* Units that are held back: a PLT entry's look-up begins with a jump within the PLT, and a jump into the linker. */
@@ -180,7 +188,19 @@ static int add_unit(struct partial *partial, const struct analysis_diff_unit *un
 	return 0;
 }
 
-static bool is_ignored(const struct path_view *view, const struct flow_block *block, uint64_t address)
+static bool is_ignored_name(const struct analysis_ignore *ignore, struct partial *partial, const char *name)
+{
+	const size_t at = common_hash_mix((uintptr_t)name) % IGNORED_NAMES;
+
+	if (partial->names[at].name != name) {
+		partial->names[at].name = name;
+		partial->names[at].ignored = analysis_ignores_function(ignore, name);
+	}
+	return partial->names[at].ignored;
+}
+
+static bool is_ignored(const struct path_view *view, struct partial *partial, const struct flow_block *block,
+		       uint64_t address)
 {
 	const struct analysis_ignore *ignore = view->diff->ignore;
 	struct flow_symbol symbol;
@@ -190,7 +210,7 @@ static bool is_ignored(const struct path_view *view, const struct flow_block *bl
 	return analysis_ignores_address(ignore, flow_timeline_image(view->run->timeline, block->image)->data.file_name,
 					address) ||
 	       (ignore->functions && flow_symbols_find(view->run->symbols, block->image, block->ip, &symbol) &&
-		analysis_ignores_function(ignore, symbol.name));
+		is_ignored_name(ignore, partial, symbol.name));
 }
 
 static int path_add_block(const struct path_view *view, struct partial *partial, const struct flow_block *block)
@@ -213,7 +233,7 @@ static int path_add_block(const struct path_view *view, struct partial *partial,
 		unit.first = flow_image_address(flow_timeline_image(view->run->timeline, block->image), block->ip);
 		unit.end = unit.first + block->size;
 		unit.key = image->key;
-		if (!image->key || is_ignored(view, block, unit.first)) {
+		if (!image->key || is_ignored(view, partial, block, unit.first)) {
 			unit.is_ignored = true;
 			unit.end = 0;
 			return unit.code == ANALYSIS_DIFF_WAITING || unit.code == ANALYSIS_DIFF_RESOLVING

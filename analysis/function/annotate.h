@@ -6,11 +6,11 @@
 #include "analysis/input/input.h"
 #include "analysis/profile/profile.h"
 #include "common/hash_map.h"
-#include "common/text/nearest.h"
 #include "flow/code/code.h"
 #include "flow/code/instruction.h"
 #include "flow/symbol/source_line.h"
 #include "flow/symbol/symbol.h"
+#include "query/function_near.h"
 
 /* Executed code in a file's own address space: a function, or a requested range. */
 struct analysis_code_range {
@@ -97,11 +97,10 @@ int analysis_functions_find(const struct analysis_annotator *annotator, const ch
 			    struct analysis_code_range **functions, size_t *count);
 
 /*
- * Call after analysis_functions_find found no function. Passes the names of executed functions to `nearest`, to find a
+ * Call after analysis_functions_find found no function. Passes the names of executed functions to `near`, to find a
  * similar name.
  */
-void analysis_functions_near(const struct analysis_annotator *annotator, const bool *wanted,
-			     struct common_nearest *nearest);
+void analysis_functions_near(const struct analysis_annotator *annotator, const bool *wanted, struct query_near *near);
 
 /* Annotates a function. Call analysis_annotation_free in any case. Returns 0 or PTL_NO_MEMORY. */
 int analysis_annotate(const struct analysis_annotator *annotator, const struct analysis_code_range *function,

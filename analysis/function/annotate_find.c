@@ -111,8 +111,7 @@ static int find_names(struct finding *finding)
 	return status;
 }
 
-void analysis_functions_near(const struct analysis_annotator *annotator, const bool *wanted,
-			     struct common_nearest *nearest)
+void analysis_functions_near(const struct analysis_annotator *annotator, const bool *wanted, struct query_near *near)
 {
 	const struct analysis_profile *profile = &annotator->profile;
 	struct flow_symbol symbol;
@@ -125,7 +124,7 @@ void analysis_functions_near(const struct analysis_annotator *annotator, const b
 		    flow_symbols_find(annotator->symbols, block->image,
 				      analysis_address_in_process(annotator->timeline, block->image, block->address),
 				      &symbol))
-			common_nearest_look(nearest, shown_name(annotator, symbol.name));
+			query_near_look(near, shown_name(annotator, symbol.name));
 	}
 }
 

@@ -12,10 +12,9 @@ static size_t least_of(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Returns the Levenshtein distance, but counts a swap of neighbouring letters as one edit. */
-static size_t distance_of(const char *a, size_t a_length, const char *b, size_t b_length)
+size_t common_word_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
-	size_t rows[3][WORD_MAX + 1];
+	size_t rows[3][COMMON_DISTANCE_MAX + 1];
 
 	for (size_t j = 0; j <= b_length; j++)
 		rows[0][j] = j;
@@ -40,7 +39,7 @@ void common_nearest_look(struct common_nearest *nearest, const char *known)
 
 	if (length > WORD_MAX || other > WORD_MAX)
 		return;
-	distance = distance_of(nearest->word, length, known, other);
+	distance = common_word_distance(nearest->word, length, known, other);
 	if (distance > NEAR || distance * 2 > length || (nearest->best && distance >= nearest->least))
 		return;
 	nearest->best = known;

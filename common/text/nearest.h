@@ -5,6 +5,14 @@
 
 #include <stddef.h>
 
+#define COMMON_DISTANCE_MAX 127 /* longest word of common_word_distance, in bytes */
+
+/*
+ * Returns how many edits lead from one word to the other: a letter added, removed, changed or swapped with its
+ * neighbour. Both words have at most COMMON_DISTANCE_MAX bytes.
+ */
+size_t common_word_distance(const char *a, size_t a_length, const char *b, size_t b_length);
+
 /* State of a search. Set `word`; zero-initialise the rest. */
 struct common_nearest {
 	const char *word; /* word that the user wrote */
@@ -14,9 +22,8 @@ struct common_nearest {
 };
 
 /*
- * Compares a known word, which must outlive the use of the result. A word is near enough if at most two edits (a letter
- * added, removed, changed or swapped with its neighbour), and no more than half of the letters, lead to the known word.
- * Words of more than 32 letters never are.
+ * Compares a known word, which must outlive the use of the result. A word is near enough if at most two edits, and
+ * no more than half of the letters, lead to the known word. Words of more than 32 letters never are.
  */
 void common_nearest_look(struct common_nearest *nearest, const char *known);
 

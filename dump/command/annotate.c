@@ -316,18 +316,18 @@ static int show_function(struct annotate_run *annotate_run, const struct analysi
 static int show_functions(struct dump_run *run, const struct analysis_annotator *annotator, const bool *wanted)
 {
 	struct annotate_run annotate_run = {.run = run, .annotator = annotator};
-	struct common_nearest nearest = {.word = run->operand};
+	struct query_near near = {.text = run->operand};
 	struct analysis_code_range *functions = NULL;
 	size_t count = 0;
 	int status = analysis_functions_find(annotator, run->operand, wanted, &functions, &count);
 
 	dump_source_texts_start(&annotate_run.texts, run->trace);
 	if (!status && !count) {
-		analysis_functions_near(annotator, wanted, &nearest);
+		analysis_functions_near(annotator, wanted, &near);
 		status = common_fail(PTL_MISUSE,
 				     "nothing called '%s'%s has run; 'ptl-dump report' lists the functions that ran, "
 				     "and 0xFIRST..0xLAST are addresses",
-				     run->operand, common_nearest_question(&nearest));
+				     run->operand, query_near_question(&near));
 	}
 	for (size_t i = 0; !status && i < count; i++) {
 		if (i && !run->options->json)

@@ -28,7 +28,7 @@ enum field {
 };
 
 const struct query_row_field dump_calls_fields[] = {
-	[FUNCTION] = {"function", QUERY_ROW_TEXT, false},
+	[FUNCTION] = {"function", QUERY_ROW_FUNCTION, false},
 	[IMAGE] = {"image", QUERY_ROW_TEXT, false},
 	[PATH] = {"path", QUERY_ROW_TEXT, false},
 	[ADDRESS] = {"address", QUERY_ROW_NUMBER, false},
@@ -93,7 +93,7 @@ static bool get_number(const struct dump_calls_row *row, enum field field, uint6
 		[TID] = row->thread->tid,
 	};
 
-	if (dump_calls_fields[field].kind == QUERY_ROW_TEXT)
+	if (dump_calls_fields[field].kind == QUERY_ROW_TEXT || dump_calls_fields[field].kind == QUERY_ROW_FUNCTION)
 		return false;
 	*number = numbers[field];
 	return true;

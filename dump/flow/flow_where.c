@@ -12,7 +12,7 @@
 enum field { FUNCTION, OFFSET, IMAGE, PATH, ADDRESS, IP, INSTRUCTIONS, SIZE, BRANCH, TIME, CPU, PID, TID, PROCESS };
 
 const struct query_row_field dump_flow_fields[] = {
-	[FUNCTION] = {"function", QUERY_ROW_TEXT, false},
+	[FUNCTION] = {"function", QUERY_ROW_FUNCTION, false},
 	[OFFSET] = {"offset", QUERY_ROW_NUMBER, false},
 	[IMAGE] = {"image", QUERY_ROW_TEXT, false},
 	[PATH] = {"path", QUERY_ROW_TEXT, false},

@@ -8,13 +8,12 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/text/nearest.h"
 #include "common/text/text.h"
 #include "elf/demangle.h"
 #include "query/function_name.h"
+#include "query/function_near.h"
 
 #define SHOWN_MAX 4
-#define CLONE " [clone "
 
 void record_binary_close(struct record_binary *binary)
 {
@@ -89,17 +88,24 @@ static void find_linked(const struct elf_symbol_list *symbols, const char *name,
 			add_found(found, &symbols->list[i], false);
 }
 
-/* Finds functions by the source's name. */
-static void find_called(const struct elf_symbol_list *symbols, const char *name, struct found *found)
+/* Returns the source's name. plain: memory of the name. */
+static const char *called_name(const struct ptl_symbol *symbol, struct ptl_bytes *plain)
+{
+	return elf_demangle(symbol->name, plain) ? common_text_string(plain) : symbol->name;
+}
+
+/* Finds functions by the source's name, with the whole path or with omitted scopes. */
+static void find_called(const struct elf_symbol_list *symbols, const char *name, enum query_function_match match,
+			struct found *found)
 {
 	struct ptl_bytes plain = {0};
 
 	for (size_t i = 0; i < symbols->count; i++) {
 		const struct ptl_symbol *symbol = &symbols->list[i];
-		const char *called = elf_demangle(symbol->name, &plain) ? common_text_string(&plain) : symbol->name;
+		const char *called = called_name(symbol, &plain);
 
-		if (query_function_is_called(called, name))
-			add_found(found, symbol, strstr(called, CLONE));
+		if (query_function_match(called, name) == match)
+			add_found(found, symbol, query_function_is_clone(called));
 	}
 	common_bytes_free(&plain);
 }
@@ -132,16 +138,18 @@ static int fail_several(const struct record_binary *binary, const struct found *
 
 static int fail_unknown(const struct record_binary *binary, const char *name)
 {
-	struct common_nearest nearest = {.word = name};
+	struct query_near near = {.text = name};
+	struct ptl_bytes plain = {0};
 
 	if (!binary->symbols.count)
 		return common_fail(
 			PTL_NOT_FOUND,
 			"there is no function %s: the file has no symbols; it may have been stripped of them", name);
 	for (size_t i = 0; i < binary->symbols.count; i++)
-		common_nearest_look(&nearest, binary->symbols.list[i].name);
+		query_near_look(&near, called_name(&binary->symbols.list[i], &plain));
+	common_bytes_free(&plain);
 	return common_fail(PTL_NOT_FOUND, "there is no function %s among the %zu of the file%s", name,
-			   binary->symbols.count, common_nearest_question(&nearest));
+			   binary->symbols.count, query_near_question(&near));
 }
 
 int record_binary_function(const struct record_binary *binary, const char *name, uint64_t *first, uint64_t *end)
@@ -150,7 +158,9 @@ int record_binary_function(const struct record_binary *binary, const char *name,
 
 	find_linked(&binary->symbols, name, &found);
 	if (!found.count)
-		find_called(&binary->symbols, name, &found);
+		find_called(&binary->symbols, name, QUERY_FUNCTION_WHOLE, &found);
+	if (!found.count)
+		find_called(&binary->symbols, name, QUERY_FUNCTION_INNER, &found);
 	if (!found.count)
 		return fail_unknown(binary, name);
 	if (found.count > 1)

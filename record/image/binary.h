@@ -23,8 +23,8 @@ int record_binary_open(const char *path, struct record_binary *binary);
 void record_binary_close(struct record_binary *binary);
 
 /*
- * Sets the file offsets of the function's first byte and of the end. name: the linker's name, or as in
- * query/function_name.h.
+ * Sets the file offsets of the function's first byte and of the end. name: the linker's name, or a name as in
+ * query/function_name.h; a whole path has precedence over omitted scopes.
  * Fails with PTL_NOT_FOUND if no function or several functions match; the text lists the matches.
  */
 int record_binary_function(const struct record_binary *binary, const char *name, uint64_t *first, uint64_t *end);

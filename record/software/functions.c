@@ -7,10 +7,11 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/text/nearest.h"
 #include "common/text/text.h"
 #include "elf/demangle.h"
 #include "elf/file.h"
+#include "query/function_name.h"
+#include "query/function_near.h"
 
 int software_function_parse(const char *text, struct software_function *function)
 {
@@ -36,22 +37,26 @@ bool software_function_is_in(const struct software_function *function, const cha
 	return !strcmp(strchr(function->file, '/') ? path : common_base_name(path), function->file);
 }
 
-/* Returns whether the symbol's name, mangled or demangled, is the function's name. */
-static bool is_named(const char *symbol, const char *name)
+/* Returns how the name is that of the symbol, mangled or demangled. A part of a function does not match. */
+static enum query_function_match match_symbol(const char *symbol, const char *name)
 {
 	struct ptl_bytes plain = {0};
-	const size_t size = strlen(name);
-	bool is = !strcmp(symbol, name);
+	const char *called = symbol;
+	enum query_function_match match;
 
-	if (!is && symbol[0] == '_' && elf_demangle(symbol, &plain))
-		is = plain.size >= size && !memcmp(plain.data, name, size) &&
-		     (plain.size == size || plain.data[size] == '(' || !plain.data[size]);
+	if (!strcmp(symbol, name))
+		return QUERY_FUNCTION_WHOLE;
+	if (elf_demangle(symbol, &plain))
+		called = common_text_string(&plain);
+	match = query_function_match(called, name);
+	if (match && query_function_is_clone(called))
+		match = QUERY_FUNCTION_OTHER;
 	common_bytes_free(&plain);
-	return is;
+	return match;
 }
 
 static size_t find_in_list(const struct elf_file *elf, const struct elf_symbol_list *symbols, const char *name,
-			   uint64_t *offsets)
+			   enum query_function_match match, uint64_t *offsets)
 {
 	size_t found = 0;
 
@@ -60,7 +65,8 @@ static size_t find_in_list(const struct elf_file *elf, const struct elf_symbol_l
 		bool known = false;
 
 		if (symbols->list[i].type == 'P' || symbols->list[i].type == 'u' ||
-		    !is_named(symbols->list[i].name, name) || !elf_offset(elf, symbols->list[i].address, &offset))
+		    match_symbol(symbols->list[i].name, name) != match ||
+		    !elf_offset(elf, symbols->list[i].address, &offset))
 			continue;
 		for (size_t j = 0; j < found; j++)
 			known |= offsets[j] == offset;
@@ -72,12 +78,22 @@ static size_t find_in_list(const struct elf_file *elf, const struct elf_symbol_l
 
 static void find_near(const struct elf_symbol_list *symbols, const char *name, char *near, size_t near_size)
 {
-	struct common_nearest nearest = {.word = name};
+	struct query_near nearest = {.text = name};
+	struct ptl_bytes plain = {0};
 
 	for (size_t i = 0; i < symbols->count; i++)
 		if (symbols->list[i].type != 'P' && symbols->list[i].name[0])
-			common_nearest_look(&nearest, symbols->list[i].name);
-	snprintf(near, near_size, "%s", nearest.best ? nearest.best : "");
+			query_near_look(&nearest, elf_demangle(symbols->list[i].name, &plain)
+							  ? common_text_string(&plain)
+							  : symbols->list[i].name);
+	common_bytes_free(&plain);
+	snprintf(near, near_size, "%s", nearest.names.count ? nearest.names.names[0] : "");
+}
+
+/* Any library may have a function like A::run; "run" without FILE is one of a program. */
+static bool may_omit_scopes(const struct software_function *function, const char *path)
+{
+	return function->file[0] || !strstr(common_base_name(path), ".so");
 }
 
 size_t software_function_find(const struct software_function *function, const char *path,
@@ -93,7 +109,9 @@ size_t software_function_find(const struct software_function *function, const ch
 	if (fd < 0)
 		return 0;
 	if (elf_open(fd, &elf) == 0 && elf_functions(elf, NULL, &symbols) == 0) {
-		found = find_in_list(elf, &symbols, function->name, offsets);
+		found = find_in_list(elf, &symbols, function->name, QUERY_FUNCTION_WHOLE, offsets);
+		if (!found && may_omit_scopes(function, path))
+			found = find_in_list(elf, &symbols, function->name, QUERY_FUNCTION_INNER, offsets);
 		if (near && !found)
 			find_near(&symbols, function->name, near, near_size);
 	}

@@ -24,7 +24,8 @@ bool software_function_is_in(const struct software_function *function, const cha
 
 /*
  * Searches an ELF file for the function. Returns the number of matches, at most SOFTWARE_FUNCTIONS_MAX, and the file
- * offsets of their first instructions. C++ and Rust functions match by source name, with or without parameters.
+ * offsets of their first instructions. Functions match as in query/function_name.h; a whole path has precedence over
+ * omitted scopes, which match in programs and in the file that `function` names.
  * near: if not NULL, receives a similar function name, or "" if no name is similar.
  */
 size_t software_function_find(const struct software_function *function, const char *path,
