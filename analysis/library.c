@@ -31,11 +31,11 @@ int ptl_analysis_open(struct ptl_trace *trace, const struct ptl_analysis_options
 		.trace = trace,
 		.path = "trace",
 		.filter = &(*analysis)->filter,
-		.no_demangle = taken.no_demangle,
+		.names = taken.no_demangle ? FLOW_NAMES_LINKER : FLOW_NAMES_WHOLE,
 	};
 	status = flow_made_timeline(trace, &calls->timeline);
 	if (status == 0)
-		status = flow_symbols_open(trace, calls->timeline, !taken.no_demangle, &calls->symbols);
+		status = flow_symbols_open(trace, calls->timeline, calls->input.names, &calls->symbols);
 	if (status == 0)
 		status = analysis_functions_open(calls->timeline, calls->symbols, &calls->functions);
 	if (status < 0) {

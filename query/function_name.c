@@ -23,13 +23,15 @@ bool query_function_is_clone(const char *name)
 	struct query_name_form form = {.is_bare = true};
 	struct ptl_bytes text = {0};
 	size_t size;
+	bool drops;
 
 	(void)query_name_form(name, &form, &text);
 	size = text.size;
 	form.drops_clones = true;
 	(void)query_name_form(name, &form, &text);
+	drops = text.size != 2 * size;
 	common_bytes_free(&text);
-	return text.size != 2 * size || strstr(name, " [clone ");
+	return drops || strstr(name, " [clone ");
 }
 
 bool query_function_is_pattern(const char *text)

@@ -10,7 +10,7 @@
 #include "common/text/text.h"
 #include "query/name_form.h"
 
-#define CONTAINED_MIN 3 /* letters of a text that other names may contain */
+#define CONTAINED_MIN 3 /* minimum length of a text searched within names */
 
 /* Distances: numbers of edits, then these. */
 enum { EDITS_MAX = 2, OTHER_SCOPE, CONTAINED, FAR };
@@ -50,7 +50,7 @@ static unsigned distance_of(const char *text, const char *path)
 	return text_size >= CONTAINED_MIN && strcasestr(path, text) ? CONTAINED : FAR;
 }
 
-/* Orders names of the same distance, so that the order of calls does not matter. */
+/* Orders names by size, then by letters. Results do not depend on the order of calls. */
 static bool is_before(const char *a, const char *b)
 {
 	const size_t a_size = strlen(a), b_size = strlen(b);
@@ -94,7 +94,7 @@ void query_function_names_add(struct query_function_names *names, const char *na
 	common_bytes_free(&text);
 }
 
-/* Writes the names with the quote before and behind each, and the word before the last. */
+/* Joins the names. quote: surrounds each name. last: separator before the last name. */
 static size_t write_names(struct query_function_names *names, const char *quote, const char *last)
 {
 	size_t at = 0;

@@ -430,3 +430,27 @@ bool query_name_form(const char *name, const struct query_name_form *form, struc
 		drop_clones(&writer);
 	return writer.has_trait;
 }
+
+/* Checks for a C++ or Rust name: a slash occurs only in operators. */
+static bool is_shortened(const char *name)
+{
+	if (!strpbrk(name, "(<["))
+		return false;
+	for (const char *at = strchr(name, '/'); at; at = strchr(at + 1, '/')) {
+		const size_t before = (size_t)(at - name);
+
+		if (before < strlen(OPERATOR) || !query_name_is_operator(name, at - strlen(OPERATOR)))
+			return false;
+	}
+	return true;
+}
+
+void query_short_name(const char *name, struct ptl_bytes *text)
+{
+	static const struct query_name_form form = {0};
+
+	if (is_shortened(name))
+		(void)query_name_form(name, &form, text);
+	else
+		common_text_add(text, name);
+}

@@ -41,6 +41,12 @@ struct query_name_form {
  */
 bool query_name_form(const char *name, const struct query_name_form *form, struct ptl_bytes *text);
 
+/*
+ * Appends the short name, for text that people read: "shop::Pool::run" for "void shop::Pool<int>::run<char>(char)
+ * const". A name with a path, as runtimes of other languages write it, stays as it is.
+ */
+void query_short_name(const char *name, struct ptl_bytes *text);
+
 /* Returns the address behind the operator's symbol, for text at "operator"; behind "operator" for words. */
 const char *query_name_operator_end(const char *text);
 /* Whether text + at begins the word "operator". */

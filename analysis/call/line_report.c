@@ -89,6 +89,7 @@ static int add_line(struct counting *counting, uint64_t address)
 /* Finds the function by symbols, for code without debug information. */
 static int name_of_symbol(struct counting *counting, uint64_t address, const char **name)
 {
+	const struct analysis_function *function;
 	struct analysis_code_place place;
 	const int status = analysis_functions_place(counting->report->calls->functions, counting->block->image, address,
 						    &place);
@@ -96,8 +97,12 @@ static int name_of_symbol(struct counting *counting, uint64_t address, const cha
 	*name = "";
 	if (status < 0 || place.function == ANALYSIS_NO_FUNCTION)
 		return status;
+	function = analysis_function(counting->report->calls->functions, place.function);
 	counting->name.size = 0;
-	analysis_function_text(analysis_function(counting->report->calls->functions, place.function), &counting->name);
+	if (*function->name)
+		common_text_safe(&counting->name, function->name);
+	else
+		analysis_function_text(function, &counting->name);
 	*name = common_text_string(&counting->name);
 	return 0;
 }

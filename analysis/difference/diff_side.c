@@ -162,7 +162,7 @@ int analysis_diff_add(struct analysis_diff *diff, const struct analysis_input *i
 	*run = (struct analysis_diff_run){.input = *input, .second = second, .timeline = timeline};
 	diff->filter = input->filter;
 	diff->first_count += !second;
-	status = flow_symbols_open(input->trace, timeline, !input->no_demangle, &run->symbols);
+	status = flow_symbols_open(input->trace, timeline, input->names, &run->symbols);
 	return status ? status : flow_sources_open(input->trace, timeline, &run->sources);
 }
 

@@ -134,7 +134,7 @@ static struct frame name_frame(const struct analysis_stacks *stacks, const struc
 
 static void add_symbol(struct ptl_bytes *text, const struct analysis_stacks *stacks, const struct frame *frame)
 {
-	flow_symbols_name(stacks->symbols, frame->symbol.name, text);
+	flow_symbols_shown_name(stacks->symbols, frame->symbol.name, text);
 	if (frame->symbol.offset) {
 		common_text_add(text, "+0x");
 		common_text_hex(text, frame->symbol.offset);

@@ -39,7 +39,7 @@ static int add_found_function(struct finding *finding, const struct analysis_cod
 /* ---- by name ------------------------------------------------------------------------------------- */
 
 /*
- * Returns the name as report displays it. The cache pays off: every block needs its function's name, for every
+ * Returns the name as report has it. The cache pays off: every block needs its function's name, for every
  * requested name.
  */
 static const char *shown_name(const struct analysis_annotator *annotator, const char *name)
@@ -49,7 +49,7 @@ static const char *shown_name(const struct analysis_annotator *annotator, const 
 	const size_t start = known ? (size_t)*known : shown->texts.size;
 
 	if (!known) {
-		analysis_function_show_name(annotator->symbols, name, strlen(name), &shown->texts);
+		analysis_function_add_name(annotator->symbols, name, strlen(name), flow_symbols_name, &shown->texts);
 		common_write_bytes(&shown->texts, "", 1);
 		if (shown->texts.failed || common_hash_map_put(&shown->places, (uintptr_t)name, start) < 0) {
 			shown->texts.failed = true;

@@ -18,7 +18,7 @@ int analysis_annotator_open(struct analysis_annotator *annotator, const struct a
 	status = analysis_profile_run(input->trace, timeline, &options, edges, &annotator->profile);
 	common_progress_end();
 	if (status == 0)
-		status = flow_symbols_open(input->trace, timeline, !input->no_demangle, &annotator->symbols);
+		status = flow_symbols_open(input->trace, timeline, input->names, &annotator->symbols);
 	if (status == 0)
 		status = flow_sources_open(input->trace, timeline, &annotator->sources);
 	/* The profile came from saved partial results, so no code was loaded yet. */

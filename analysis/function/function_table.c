@@ -177,28 +177,33 @@ static size_t size_of_whole(const char *name)
 	return strlen(name);
 }
 
-void analysis_function_show_name(const struct flow_symbols *symbols, const char *name, size_t size,
-				 struct ptl_bytes *text)
+void analysis_function_add_name(const struct flow_symbols *symbols, const char *name, size_t size,
+				void (*add)(const struct flow_symbols *symbols, const char *name,
+					    struct ptl_bytes *text),
+				struct ptl_bytes *text)
 {
 	const char *at = strchr(name, '@');
 	char *linker_name = strndup(name, at && at > name ? (size_t)(at - name) : size);
 
 	text->failed |= !linker_name;
 	if (linker_name)
-		flow_symbols_name(symbols, linker_name, text);
+		add(symbols, linker_name, text);
 	free(linker_name);
 }
 
-static char *make_name(struct analysis_function_table *table, const char *name, size_t size)
+/* Returns the whole name and the shown name, one behind the other; NULL without memory. */
+static char *make_names(struct analysis_function_table *table, const char *name, size_t size)
 {
 	struct ptl_bytes text = {0};
-	char *made = NULL;
 
-	analysis_function_show_name(table->symbols, name, size, &text);
+	analysis_function_add_name(table->symbols, name, size, flow_symbols_name, &text);
+	common_write_bytes(&text, "", 1);
+	analysis_function_add_name(table->symbols, name, size, flow_symbols_shown_name, &text);
+	common_write_bytes(&text, "", 1);
 	if (!text.failed)
-		made = strdup(common_text_string(&text));
+		return (char *)text.data;
 	common_bytes_free(&text);
-	return made;
+	return NULL;
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------- */
@@ -214,7 +219,7 @@ static int add_function(struct analysis_function_table *table, const struct key 
 {
 	struct analysis_function **chunk = &table->chunks[table->count >> CHUNK_BITS];
 	const char *path = image == FLOW_NONE ? "" : flow_timeline_image(table->timeline, image)->data.file_name;
-	char *own = name ? make_name(table, name, size) : strdup("");
+	char *own = name ? make_names(table, name, size) : calloc(1, 2);
 	int status;
 
 	if (!*chunk)
@@ -230,6 +235,7 @@ static int add_function(struct analysis_function_table *table, const struct key 
 	}
 	(*chunk)[table->count & (CHUNK_SIZE - 1)] = (struct analysis_function){
 		.name = own,
+		.shown = own + strlen(own) + 1,
 		.path = path,
 		.image = image == FLOW_NONE ? "[no image]" : common_base_name(path),
 		.place = image,
@@ -314,7 +320,7 @@ int analysis_functions_unknown(struct analysis_function_table *table, uint32_t i
 }
 
 static const struct analysis_function no_function = {
-	.name = "[unknown]", .path = "", .image = "[no image]", .place = FLOW_NONE};
+	.name = "[unknown]", .shown = "[unknown]", .path = "", .image = "[no image]", .place = FLOW_NONE};
 
 const struct analysis_function *analysis_function(const struct analysis_function_table *table, uint32_t function)
 {
@@ -338,7 +344,7 @@ size_t analysis_functions_count(struct analysis_function_table *table)
 void analysis_function_text(const struct analysis_function *function, struct ptl_bytes *text)
 {
 	if (*function->name) {
-		common_text_safe(text, function->name);
+		common_text_safe(text, function->shown);
 		return;
 	}
 	if (function->flags & ANALYSIS_FUNCTION_UNKNOWN) {
@@ -363,7 +369,10 @@ bool analysis_function_matches(const struct analysis_function *function, const c
 	struct ptl_bytes text = {0};
 	bool matches;
 
-	analysis_function_text(function, &text);
+	if (*function->name)
+		common_text_safe(&text, function->name);
+	else
+		analysis_function_text(function, &text);
 	matches = query_function_is_called(common_text_string(&text), pattern);
 	common_bytes_free(&text);
 	return matches;

@@ -28,7 +28,8 @@
 #define ANALYSIS_FUNCTION_UNKNOWN 0x100u /* stands for all code of a file without symbol or unwind information */
 
 struct analysis_function {
-	const char *name;  /* displayed name, not yet safe for a terminal; "" if nameless */
+	const char *name;  /* whole name, not yet safe for a terminal; "" if nameless */
+	const char *shown; /* name as text shows it, possibly short; equals `name` if the whole name is shown */
 	const char *path;  /* path of its file; "" without an image */
 	const char *image; /* last component of `path`; "[no image]" */
 	uint32_t place;    /* index of an image with the function, or FLOW_NONE */
@@ -77,7 +78,7 @@ int analysis_functions_unknown(struct analysis_function_table *table, uint32_t i
 const struct analysis_function *analysis_function(const struct analysis_function_table *table, uint32_t function);
 size_t analysis_functions_count(struct analysis_function_table *table);
 
-/* Appends "deflate", "+0x4a10", "0x7f0012345678" or "[no symbol]", safe for a terminal. */
+/* Appends "deflate", as text shows the name, "+0x4a10", "0x7f0012345678" or "[no symbol]", safe for a terminal. */
 void analysis_function_text(const struct analysis_function *function, struct ptl_bytes *text);
 /* Adds "function" (null: no symbol names it), "image" and "address" to the open object. */
 void analysis_function_json(struct common_json *json, const struct analysis_function *function);
@@ -85,10 +86,13 @@ void analysis_function_json(struct common_json *json, const struct analysis_func
 bool analysis_function_matches(const struct analysis_function *function, const char *pattern);
 
 /*
- * Appends the displayed name of a symbol, demangled: the target function of "memcpy@plt", "memcpy@@GLIBC_2.14" without
- * its version, of other symbols the first `size` bytes. Sets text->failed without memory.
+ * Appends the name of a symbol, demangled: the target function of "memcpy@plt", "memcpy@@GLIBC_2.14" without its
+ * version, of other symbols the first `size` bytes. add: flow_symbols_name or flow_symbols_shown_name. Sets
+ * text->failed without memory.
  */
-void analysis_function_show_name(const struct flow_symbols *symbols, const char *name, size_t size,
-				 struct ptl_bytes *text);
+void analysis_function_add_name(const struct flow_symbols *symbols, const char *name, size_t size,
+				void (*add)(const struct flow_symbols *symbols, const char *name,
+					    struct ptl_bytes *text),
+				struct ptl_bytes *text);
 
 #endif

@@ -4,6 +4,7 @@
 #define ANALYSIS_INPUT_INPUT_H
 
 #include "analysis/input/filter.h"
+#include "flow/symbol/symbol.h"
 #include "flow/timeline/timeline.h"
 #include "flow/view/view.h"
 
@@ -13,7 +14,7 @@ struct analysis_input {
 	const char *path; /* names the trace in messages */
 	const struct analysis_filter *filter;
 	struct flow_view_options view; /* the selection is that of the filter */
-	bool no_demangle;
+	enum flow_names names;
 };
 
 /*

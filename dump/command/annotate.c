@@ -56,7 +56,7 @@ static void text_head(struct annotate_run *annotate_run, const struct analysis_a
 	if (function->name) {
 		struct ptl_bytes name = {0};
 
-		flow_symbols_name(annotate_run->annotator->symbols, function->name, &name);
+		flow_symbols_shown_name(annotate_run->annotator->symbols, function->name, &name);
 		common_text_safe_n(line, name.data, name.size);
 		common_bytes_free(&name);
 	} else {
@@ -384,7 +384,7 @@ const struct dump_command dump_command_annotate = {
 		    "ptl-dump annotate 0x1139..0x1180 build.ptl\n"
 		    "ptl-dump annotate --json main build.ptl | jq '.lines[]'",
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE |
-		 DUMP_TAKES_NAMES | DUMP_TAKES_CALLS,
+		 DUMP_TAKES_NAMES | DUMP_TAKES_FULL | DUMP_TAKES_CALLS,
 	.options = own_options,
 	.options_size = sizeof(struct annotate_options),
 	.run = annotate_run_command,

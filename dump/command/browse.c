@@ -12,7 +12,8 @@ const struct dump_command dump_command_browse = {
 	.details = "Shows processes and threads, what functions took, and calls as a tree that arrow keys open, with "
 		   "source lines. The key ? tells all keys.",
 	.examples = examples,
-	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES,
+	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES |
+		 DUMP_TAKES_FULL,
 	.options_size = sizeof(struct dump_options),
 	.run = dump_browse_run,
 };

@@ -247,7 +247,7 @@ const struct dump_command dump_command_calls = {
 		   "number and sums. What was inferred is marked.",
 	.examples = examples,
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE |
-		 DUMP_TAKES_NAMES | DUMP_TAKES_SHARD | DUMP_TAKES_CALLS,
+		 DUMP_TAKES_NAMES | DUMP_TAKES_FULL | DUMP_TAKES_SHARD | DUMP_TAKES_CALLS,
 	.options = own_options,
 	.options_size = sizeof(struct calls_options),
 	.check = calls_check,

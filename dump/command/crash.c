@@ -78,7 +78,7 @@ const struct dump_command dump_command_crash = {
 		"the source line, the stack, and the last lines and events. Without such a process: where each thread "
 		"of a running process is at the end of the trace. The exit status is 1 if a process failed.",
 	.examples = examples,
-	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES,
+	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES | DUMP_TAKES_FULL,
 	.options = own_options,
 	.options_size = sizeof(struct crash_options),
 	.run = crash_run,

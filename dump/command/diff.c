@@ -174,7 +174,8 @@ const struct dump_command dump_command_diff = {
 		    "ptl-dump diff --slower 10 before.ptl after.ptl   what took 10 % more or less time\n"
 		    "ptl-dump diff good1.ptl good2.ptl --with bad1.ptl --with bad2.ptl\n"
 		    "ptl-dump diff --ignore 'malloc*' --ignore 'image:ld-*' good.ptl bad.ptl",
-	.takes = DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES | DUMP_TAKES_SHARD | DUMP_TAKES_CALLS,
+	.takes = DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES | DUMP_TAKES_FULL | DUMP_TAKES_SHARD |
+		 DUMP_TAKES_CALLS,
 	.options = own_options,
 	.unsharded = unsharded,
 	.options_size = sizeof(struct diff_options),

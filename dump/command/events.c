@@ -421,8 +421,7 @@ static int show_with_stacks(struct events *events)
 	int status = 0;
 
 	if (events->options->stacks) {
-		status = flow_symbols_open(run->trace, stacks.timeline, !events->options->shared.no_demangle,
-					   &stacks.symbols);
+		status = flow_symbols_open(run->trace, stacks.timeline, dump_run_names(events->run), &stacks.symbols);
 		events->printer.stacks = &stacks;
 	}
 	if (status == 0)
@@ -483,7 +482,8 @@ const struct dump_command dump_command_events = {
 		    "ptl-dump events --tree app.ptl         what activities did, and how long\n"
 		    "ptl-dump events --csv --absolute app.ptl > events.csv\n"
 		    "ptl-dump events --json build.ptl | jq -r '.fields.FileName // empty'",
-	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_NAMES | DUMP_TAKES_FOLLOW,
+	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_NAMES | DUMP_TAKES_FULL |
+		 DUMP_TAKES_FOLLOW,
 	.options = own_options,
 	.options_size = sizeof(struct events_options),
 	.check = events_check,

@@ -90,7 +90,7 @@ static int show_flow(struct dump_run *run, struct dump_flow_print *print, const 
 		.images_wanted = images_wanted,
 		.where = where,
 	};
-	int status = flow_symbols_open(run->trace, print->timeline, !options->shared.no_demangle, &print->symbols);
+	int status = flow_symbols_open(run->trace, print->timeline, dump_run_names(run), &print->symbols);
 
 	if (status == 0 && options->source)
 		status = flow_sources_open(run->trace, print->timeline, &print->sources);
@@ -196,7 +196,7 @@ const struct dump_command dump_command_flow = {
 		   "missing are shown in their place with the cause.",
 	.examples = examples,
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE |
-		 DUMP_TAKES_NAMES | DUMP_TAKES_FOLLOW,
+		 DUMP_TAKES_NAMES | DUMP_TAKES_FULL | DUMP_TAKES_FOLLOW,
 	.options = own_options,
 	.check = flow_check,
 	.options_size = sizeof(struct flow_options),

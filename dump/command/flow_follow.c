@@ -54,7 +54,7 @@ static int show_until(struct follow *follow, uint64_t last)
 		.format = options->shared.json ? &dump_flow_json : &dump_flow_text,
 		.where = follow->where,
 	};
-	int status = flow_symbols_open(run->trace, follow->print->timeline, !options->shared.no_demangle,
+	int status = flow_symbols_open(run->trace, follow->print->timeline, dump_run_names(run),
 				       &follow->print->symbols);
 
 	view_options.by_time = options->merge;

@@ -389,7 +389,7 @@ const struct dump_command dump_command_latency = {
 		   "with their times; and what the time went to: running, the kernel, switched out, gaps.",
 	.examples = examples,
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES |
-		 DUMP_TAKES_SHARD | DUMP_TAKES_CALLS,
+		 DUMP_TAKES_FULL | DUMP_TAKES_SHARD | DUMP_TAKES_CALLS,
 	.options = own_options,
 	.options_size = sizeof(struct latency_options),
 	.run = latency_run_command,

@@ -14,6 +14,7 @@
 #include "dump/command/commands.h"
 #include "dump/print/table.h"
 #include "dump/run/calls.h"
+#include "query/name_form.h"
 
 struct report_options {
 	struct dump_options shared; /* must come first: see dump/run/command.h */
@@ -186,6 +187,19 @@ static void place_cell(struct dump_table *table, const struct analysis_report_ro
 	dump_cell_text(table, style);
 }
 
+/* Appends the name of a function of the source. */
+static void inlined_name(const struct report_run *report_run, const char *name, struct ptl_bytes *text)
+{
+	struct ptl_bytes short_name = {0};
+
+	if (report_run->run->shortens_names && !report_run->run->options->no_demangle) {
+		query_short_name(name, &short_name);
+		name = common_text_string(&short_name);
+	}
+	common_text_safe(text, name);
+	common_bytes_free(&short_name);
+}
+
 static void name_cells(struct dump_table *table, const struct report_run *report_run,
 		       const struct analysis_report_row *row)
 {
@@ -214,7 +228,7 @@ static void name_cells(struct dump_table *table, const struct report_run *report
 		dump_cell_text(table, DUMP_STYLE_PLAIN);
 		break;
 	case ANALYSIS_REPORT_INLINE:
-		common_text_safe(&table->text, *row->name ? row->name : "[no symbol]");
+		inlined_name(report_run, *row->name ? row->name : "[no symbol]", &table->text);
 		dump_cell_text(table, DUMP_STYLE_BOLD);
 		place_cell(table, row, *row->file ? row->file : row->image, DUMP_STYLE_PLAIN);
 		break;
@@ -487,7 +501,7 @@ const struct dump_command dump_command_report = {
 		   "Recursion is counted once. By line and by inlined function it tells what each executed.",
 	.examples = examples,
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE |
-		 DUMP_TAKES_NAMES | DUMP_TAKES_SHARD | DUMP_TAKES_CALLS,
+		 DUMP_TAKES_NAMES | DUMP_TAKES_FULL | DUMP_TAKES_SHARD | DUMP_TAKES_CALLS,
 	.options = own_options,
 	.options_size = sizeof(struct report_options),
 	.check = report_check,

@@ -368,8 +368,8 @@ static int json_output(const struct stats_run *stats_run)
 
 static int show_stats(struct stats_run *stats_run, const struct analysis_stats *stats)
 {
-	int status = flow_symbols_open(stats_run->run->trace, stats_run->timeline,
-				       !stats_run->options->shared.no_demangle, &stats_run->symbols);
+	int status = flow_symbols_open(stats_run->run->trace, stats_run->timeline, dump_run_names(stats_run->run),
+				       &stats_run->symbols);
 
 	stats_run->stats = stats;
 	if (status == 0)
@@ -472,7 +472,7 @@ const struct dump_command dump_command_stats = {
 		    "ptl-dump stats --follow build.ptl      while build.ptl is recorded\n"
 		    "ptl-dump stats --gaps 100 build.ptl    where flow is missing",
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES |
-		 DUMP_TAKES_FOLLOW | DUMP_TAKES_SHARD,
+		 DUMP_TAKES_FULL | DUMP_TAKES_FOLLOW | DUMP_TAKES_SHARD,
 	.options = own_options,
 	.unsharded = unsharded,
 	.check = stats_check,

@@ -137,7 +137,8 @@ const struct dump_command dump_command_why = {
 		   "waiting, by the excess of a slow call over another call. Names a slow call and an ordinary call to "
 		   "open.",
 	.examples = examples,
-	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES,
+	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES |
+		 DUMP_TAKES_FULL,
 	.options = own_options,
 	.options_size = sizeof(struct why_options),
 	.check = why_check,

@@ -106,7 +106,8 @@ static void add_function_of(const struct dump_why *why, uint32_t image, uint64_t
 	if (!flow_symbols_find(why->calls->symbols, image, address, &symbol))
 		return;
 	common_text_add(text, " in ");
-	analysis_function_show_name(why->calls->symbols, symbol.name, strlen(symbol.name), text);
+	analysis_function_add_name(why->calls->symbols, symbol.name, strlen(symbol.name), flow_symbols_shown_name,
+				   text);
 }
 
 /* Appends the words of a source line, if the file is there, without indentation. */

@@ -52,7 +52,7 @@ static int brief_decode(struct dump_crash_brief *brief, struct dump_run *run, co
 {
 	struct dump_crash_report report = {
 		.run = run, .timeline = timeline, .limits = {.processes = DUMP_CRASH_BRIEF_LINES}};
-	int status = flow_symbols_open(run->trace, timeline, !run->options->no_demangle, &report.symbols);
+	int status = flow_symbols_open(run->trace, timeline, dump_run_names(run), &report.symbols);
 
 	if (status == 0)
 		status = analysis_functions_open(timeline, report.symbols, &report.functions);

@@ -58,7 +58,10 @@ static void put_frame(struct crash_page *page, const struct dump_crash_stack *st
 	common_text_add(text, i == stack->place ? "> " : "  ");
 	common_text_format(text, "#%-3zu ", i < stack->missing_at || !stack->missing ? i : i + stack->missing);
 	start = text->size;
-	common_text_safe(text, *frame->function ? frame->function : "[unknown]");
+	if (page->run->shortens_names)
+		dump_crash_short_name(*frame->function ? frame->function : "[unknown]", text);
+	else
+		common_text_safe(text, *frame->function ? frame->function : "[unknown]");
 	common_text_pad(text, start, 32);
 	common_text_add(text, "  ");
 	add_place(text, frame->file, frame->line, frame->image, frame->address);

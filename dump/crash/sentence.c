@@ -7,6 +7,7 @@
 #include "dump/crash/crash.h"
 #include "dump/crash/runtime_name.h"
 #include "dump/print/status.h"
+#include "query/name_form.h"
 
 #define CALLERS 3 /* callers in a sentence */
 #define THREADS 3 /* threads in a sentence */
@@ -29,29 +30,14 @@ const struct dump_crash_frame *dump_crash_place(const struct dump_crash *crash)
 	return &stack->frames[stack->place == DUMP_CRASH_NO_INDEX ? 0 : stack->place];
 }
 
-/* Returns the size of the name without a list of parameters at its end. */
-static size_t size_without_parameters(const char *name)
-{
-	const char *end = strrchr(name, ')'), *at = end;
-	size_t depth = 0;
-
-	if (!end)
-		return strlen(name);
-	for (; at > name; at--) {
-		depth += *at == ')';
-		depth -= *at == '(';
-		if (!depth)
-			break;
-	}
-	/* "(anonymous namespace)::f", "operator()" */
-	if (at == name || end[1] == ':' || (at - name >= 8 && !strncmp(at - 8, "operator", 8)))
-		return strlen(name);
-	return (size_t)(at - name);
-}
-
 void dump_crash_short_name(const char *name, struct ptl_bytes *text)
 {
-	common_text_safe_n(text, name, size_without_parameters(name));
+	struct ptl_bytes short_name = {0};
+
+	query_short_name(name, &short_name);
+	text->failed |= short_name.failed;
+	common_text_safe_n(text, short_name.data, short_name.size);
+	common_bytes_free(&short_name);
 }
 
 /* Appends "rebate, orders.cpp:52"; without a source line "strlen (libc.so.6)". */

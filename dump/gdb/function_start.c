@@ -2,6 +2,8 @@
 /* Compares the names of functions at the beginnings of blocks. */
 #include "dump/gdb/function_start.h"
 
+#include <ptl/symbols.h>
+
 #include "common/hash.h"
 #include "common/text/text.h"
 #include "query/function_name.h"
@@ -20,6 +22,26 @@ static bool is_wanted(const struct dump_gdb_function *function, const struct flo
 	wanted = query_function_is_called(common_text_string(&name), function->pattern);
 	common_bytes_free(&name);
 	return wanted;
+}
+
+void dump_gdb_functions_near(const struct dump_gdb_function *function, const struct flow_timeline *timeline,
+			     uint32_t process, struct query_near *near)
+{
+	struct ptl_bytes name = {0};
+
+	for (size_t i = 0; i < flow_timeline_image_count(timeline); i++) {
+		const struct flow_timeline_image *image = flow_timeline_image(timeline, i);
+		const struct ptl_symbol_table *table = image->process == process
+							       ? flow_symbols_table(function->symbols, &image->data)
+							       : NULL;
+
+		for (size_t k = 0; table && k < ptl_symbols_count(table); k++) {
+			name.size = 0;
+			flow_symbols_name(function->symbols, ptl_symbols_get(table, k).name, &name);
+			query_near_look(near, common_text_string(&name));
+		}
+	}
+	common_bytes_free(&name);
 }
 
 bool dump_gdb_function_begins(const struct dump_gdb_function *function, struct dump_gdb_function_cache *cache,

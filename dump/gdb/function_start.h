@@ -5,6 +5,7 @@
 
 #include "flow/engine/flow.h"
 #include "flow/symbol/symbol.h"
+#include "query/function_near.h"
 
 /* The wanted function. symbols: opened with or without demangling, as names are shown. */
 struct dump_gdb_function {
@@ -25,5 +26,9 @@ struct dump_gdb_function_cache {
 /* Returns whether the block begins a function with a wanted name. *failed: set without memory. */
 bool dump_gdb_function_begins(const struct dump_gdb_function *function, struct dump_gdb_function_cache *cache,
 			      const struct flow_block *block, bool *failed);
+
+/* Considers the names of all functions of a process: for messages, if the function never began. */
+void dump_gdb_functions_near(const struct dump_gdb_function *function, const struct flow_timeline *timeline,
+			     uint32_t process, struct query_near *near);
 
 #endif

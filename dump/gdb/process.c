@@ -149,10 +149,11 @@ int dump_gdb_process_from(struct dump_gdb_process *process, const char *pattern,
 {
 	struct dump_gdb_function function = {.pattern = pattern};
 	struct dump_gdb_window wanted = *window;
+	struct query_near near = {.text = pattern};
 	int status = 0;
 
 	if (!process->symbols)
-		status = flow_symbols_open(process->run->trace, process->timeline, !process->run->options->no_demangle,
+		status = flow_symbols_open(process->run->trace, process->timeline, dump_run_names(process->run),
 					   &process->symbols);
 	if (status < 0)
 		return status;
@@ -160,9 +161,11 @@ int dump_gdb_process_from(struct dump_gdb_process *process, const char *pattern,
 	wanted.from = &function;
 	wanted.first = true;
 	status = dump_gdb_process_move(process, &wanted);
-	return status == PTL_NOT_FOUND
-		       ? common_fail(PTL_MISUSE, "no thread of process %u calls '%s'", process->pid, pattern)
-		       : status;
+	if (status != PTL_NOT_FOUND)
+		return status;
+	dump_gdb_functions_near(&function, process->timeline, process->process, &near);
+	return common_fail(PTL_MISUSE, "no thread of process %u calls '%s'%s", process->pid, pattern,
+			   query_near_question(&near));
 }
 
 int dump_gdb_process_open(struct dump_gdb_process *process, struct dump_run *run, const struct flow_timeline *timeline,

@@ -12,7 +12,7 @@ int dump_calls_open(struct analysis_calls *calls, struct dump_run *run)
 	status = dump_run_timeline(run, &calls->timeline);
 	calls->input = dump_run_input(run);
 	if (status == 0)
-		status = flow_symbols_open(run->trace, calls->timeline, !run->options->no_demangle, &calls->symbols);
+		status = flow_symbols_open(run->trace, calls->timeline, dump_run_names(run), &calls->symbols);
 	if (status == 0)
 		status = analysis_functions_open(calls->timeline, calls->symbols, &calls->functions);
 	if (status == 0)

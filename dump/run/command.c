@@ -172,6 +172,7 @@ static int run_command(const struct dump_command *command, struct dump_options *
 		.more_count = has_trace ? count - first - 1 : 0,
 		.operand = command->operand && count ? operands[0] : NULL,
 		.takes_etl = command->takes & DUMP_TAKES_ETL,
+		.shortens_names = command->takes & DUMP_TAKES_FULL && !options->json && !options->full_names,
 		.color = wants_color(options),
 		.failed = true,
 		.merged = merged,

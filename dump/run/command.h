@@ -41,6 +41,7 @@ struct dump_options {
 	unsigned jobs;                          /* 0: one per CPU */
 	const struct flow_engine_class *engine; /* NULL: the default */
 	bool no_demangle;
+	bool full_names;    /* --full-names: text has parameters and template arguments */
 	const char *output; /* -o; NULL: standard output */
 	bool force;         /* --force: replaces an existing output */
 	struct {
@@ -69,6 +70,7 @@ enum dump_takes {
 	DUMP_TAKES_IMAGE = 8,    /* --image */
 	DUMP_TAKES_DECODE = 16,  /* -j --engine */
 	DUMP_TAKES_NAMES = 32,   /* --demangle --no-demangle */
+	DUMP_TAKES_FULL = 2048,  /* --full-names: the command's text has short names */
 	DUMP_TAKES_OUTPUT = 64,  /* -o --force: for exports, which write the format of another program */
 	DUMP_TAKES_FOLLOW = 128, /* --follow */
 	DUMP_TAKES_SHARD = 256,  /* --shard --partial */
@@ -93,6 +95,7 @@ struct dump_run {
 	bool failed;                 /* the command failed: its output is discarded */
 	struct common_json json_out; /* started on out; call common_json_line after each record of a list */
 	bool takes_etl;              /* FILE may be an .etl file */
+	bool shortens_names;         /* text has names of functions without parameters and template arguments */
 	bool several;                /* one of several traces: a selected item may be in another trace */
 	bool damaged;                /* a part of the .etl file could not be read */
 	bool color;                  /* out takes escape sequences; never together with json */
@@ -169,7 +172,7 @@ bool dump_run_close(struct dump_run *run);
 bool dump_run_report(const struct dump_run *run, bool lists_it);
 
 /* Tables of shared options that belong to `takes`; only for dump_command_main. */
-#define DUMP_TABLES_MAX 15
+#define DUMP_TABLES_MAX 16
 struct dump_tables {
 	const struct common_option *tables[DUMP_TABLES_MAX + 1]; /* NULL-terminated */
 	const char *engine_names[16];                            /* NULL-terminated; arguments of --engine */

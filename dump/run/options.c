@@ -120,6 +120,13 @@ static const struct common_option name_options[] = {
 	{NULL},
 };
 
+static const struct common_option full_name_options[] = {
+	{"full-names", 0, NULL,
+	 "Shows names of C++ and Rust with parameters and template arguments, and std::string by its long name.",
+	 COMMON_FLAG(struct dump_options, full_names)},
+	{NULL},
+};
+
 static const struct common_option output_heading[] = {
 	{"", 0, NULL, "Output:"},
 	{NULL},
@@ -212,6 +219,8 @@ void dump_options_tables(const struct dump_command *command, struct dump_tables 
 		*next++ = follow_options;
 	if (command->takes & DUMP_TAKES_NAMES)
 		*next++ = name_options;
+	if (command->takes & DUMP_TAKES_FULL)
+		*next++ = full_name_options;
 	*next++ = source_options;
 	*next++ = rare_options;
 	if (command->takes & DUMP_TAKES_SHARD)

@@ -295,6 +295,13 @@ struct flow_view_options dump_run_view_options(const struct dump_run *run)
 	};
 }
 
+enum flow_names dump_run_names(const struct dump_run *run)
+{
+	if (run->options->no_demangle)
+		return FLOW_NAMES_LINKER;
+	return run->shortens_names ? FLOW_NAMES_SHORT : FLOW_NAMES_WHOLE;
+}
+
 struct analysis_input dump_run_input(const struct dump_run *run)
 {
 	return (struct analysis_input){
@@ -302,7 +309,7 @@ struct analysis_input dump_run_input(const struct dump_run *run)
 		.path = run->path,
 		.filter = &run->options->filter,
 		.view = dump_run_view_options(run),
-		.no_demangle = run->options->no_demangle,
+		.names = dump_run_names(run),
 	};
 }
 

@@ -24,6 +24,8 @@ int dump_run_check(const struct dump_run *run);
  * dump_run_timeline first: it resolves --process.
  */
 struct flow_view_options dump_run_view_options(const struct dump_run *run);
+/* Returns how text shows names of functions. */
+enum flow_names dump_run_names(const struct dump_run *run);
 /* Returns the input of analyses, with these options. Call dump_run_timeline first. */
 struct analysis_input dump_run_input(const struct dump_run *run);
 

@@ -17,12 +17,13 @@
 #include "elf/demangle.h"
 #include "flow/symbol/image_tables.h"
 #include "flow/symbol/symbol_file.h"
+#include "query/name_form.h"
 
 #define TABLE_MAX ((size_t)1 << 30) /* maximum bytes of a symbol table */
 
 struct flow_symbols {
 	struct ptl_trace *trace;
-	bool demangle;
+	enum flow_names names;
 	struct flow_image_tables tables; /* elements: struct ptl_symbol_table * */
 	atomic_size_t unreadable;
 };
@@ -167,7 +168,7 @@ static void free_table(void *table)
 	ptl_symbols_free(table);
 }
 
-int flow_symbols_open(struct ptl_trace *trace, const struct flow_timeline *timeline, bool demangle,
+int flow_symbols_open(struct ptl_trace *trace, const struct flow_timeline *timeline, enum flow_names names,
 		      struct flow_symbols **result)
 {
 	static const struct flow_image_tables_kind kind = {.blob = blob_of,
@@ -180,7 +181,7 @@ int flow_symbols_open(struct ptl_trace *trace, const struct flow_timeline *timel
 	if (!symbols)
 		return common_fail_memory("symbols", sizeof(*symbols));
 	symbols->trace = trace;
-	symbols->demangle = demangle;
+	symbols->names = names;
 	if (flow_image_tables_open(&symbols->tables, &kind, symbols, trace, timeline) < 0) {
 		free(symbols);
 		return PTL_NO_MEMORY;
@@ -319,31 +320,38 @@ bool flow_symbols_lowest(struct flow_symbols *symbols, uint32_t image, const cha
 	return false;
 }
 
-/* Appends a name, demangled if wanted. */
-static void add_symbol_name(const struct flow_symbols *symbols, const char *name, bool safe, struct ptl_bytes *text)
+static void add_name(const char *name, enum flow_names names, struct ptl_bytes *text)
 {
 	struct ptl_bytes plain = {0};
 
-	if (symbols->demangle && elf_demangle(name, &plain))
-		common_write_le(&plain, 0, 1);
-	if (plain.size && !plain.failed)
-		name = (const char *)plain.data;
-	if (safe)
-		common_text_safe(text, name);
-	else
+	if (names == FLOW_NAMES_LINKER || !elf_demangle(name, &plain))
 		common_text_add(text, name);
+	else if (names == FLOW_NAMES_SHORT)
+		query_short_name(common_text_string(&plain), text);
+	else
+		common_write_bytes(text, plain.data, plain.size);
 	common_bytes_free(&plain);
 }
 
 void flow_symbols_name(const struct flow_symbols *symbols, const char *name, struct ptl_bytes *text)
 {
-	add_symbol_name(symbols, name, false, text);
+	add_name(name, symbols->names == FLOW_NAMES_LINKER ? FLOW_NAMES_LINKER : FLOW_NAMES_WHOLE, text);
+}
+
+void flow_symbols_shown_name(const struct flow_symbols *symbols, const char *name, struct ptl_bytes *text)
+{
+	add_name(name, symbols->names, text);
 }
 
 /* Appends a name with an offset: "deflate+0x1f". */
 static void add_symbol(const struct flow_symbols *symbols, const struct flow_symbol *symbol, struct ptl_bytes *text)
 {
-	add_symbol_name(symbols, symbol->name, true, text);
+	struct ptl_bytes name = {0};
+
+	flow_symbols_shown_name(symbols, symbol->name, &name);
+	text->failed |= name.failed;
+	common_text_safe_n(text, name.data, name.size);
+	common_bytes_free(&name);
 	if (symbol->offset) {
 		common_text_add(text, "+0x");
 		common_text_hex(text, symbol->offset);

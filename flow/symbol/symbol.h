@@ -12,6 +12,13 @@
 
 struct flow_symbols;
 
+/* Names of functions in text. */
+enum flow_names {
+	FLOW_NAMES_LINKER, /* as symbol tables have them */
+	FLOW_NAMES_WHOLE,  /* demangled */
+	FLOW_NAMES_SHORT,  /* demangled, without parameters and template arguments: query/name_form.h */
+};
+
 /* Function that covers an address. */
 struct flow_symbol {
 	const char *name; /* linker name, valid as long as the flow_symbols */
@@ -24,7 +31,7 @@ struct flow_symbol {
  * share a table. All functions below may be called from several threads. trace and timeline must outlive the symbols.
  * Returns PTL_NO_MEMORY.
  */
-int flow_symbols_open(struct ptl_trace *trace, const struct flow_timeline *timeline, bool demangle,
+int flow_symbols_open(struct ptl_trace *trace, const struct flow_timeline *timeline, enum flow_names names,
 		      struct flow_symbols **symbols);
 void flow_symbols_close(struct flow_symbols *symbols);
 
@@ -67,8 +74,13 @@ bool flow_symbols_span(struct flow_symbols *symbols, uint32_t image, uint64_t ad
 bool flow_symbols_lowest(struct flow_symbols *symbols, uint32_t image, const char *name, size_t name_size,
 			 uint64_t *address);
 
-/* Appends name, demangled unless demangling is switched off. Not made safe for a terminal. */
+/*
+ * Appends the whole name, which identifies a function: demangled unless demangling is switched off. Not made safe for a
+ * terminal.
+ */
 void flow_symbols_name(const struct flow_symbols *symbols, const char *name, struct ptl_bytes *text);
+/* As flow_symbols_name, but the name as text shows it, possibly short. */
+void flow_symbols_shown_name(const struct flow_symbols *symbols, const char *name, struct ptl_bytes *text);
 
 /* Appends the image's name, such as "gzip", safe for a terminal; "[no image]" without an image. */
 void flow_symbols_image(struct flow_symbols *symbols, uint32_t image, struct ptl_bytes *text);

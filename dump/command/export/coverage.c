@@ -60,13 +60,13 @@ static void coverage_free_options(struct dump_options *shared)
 }
 
 /* Whether lines of the function may be missing, or the function did not run: only a found function can say so. */
-static int check_found(const struct coverage_options *options, const struct dump_coverage_print *how)
+static int check_found(const struct coverage_options *options, struct dump_coverage_print *how)
 {
 	if (how->found || !options->is_uncovered || how->run->saver)
 		return 0;
 	if (options->uncovered)
-		return common_fail(PTL_MISUSE, "--uncovered: no function with source lines is called '%s'",
-				   options->uncovered);
+		return common_fail(PTL_MISUSE, "--uncovered: no function with source lines is called '%s'%s",
+				   options->uncovered, query_near_question(&how->near));
 	common_message_note("all lines ran");
 	return 0;
 }
@@ -82,6 +82,7 @@ static int print(struct dump_run *run, const struct analysis_coverage *coverage,
 	struct dump_coverage_print how = {.run = run,
 					  .coverage = coverage,
 					  .function = options->uncovered,
+					  .near = {.text = options->uncovered},
 					  .json = options->format == FORMAT_JSON};
 	int status = options->is_uncovered ? dump_coverage_uncovered(&how) : formats[options->format](&how);
 

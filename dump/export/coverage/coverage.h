@@ -4,13 +4,15 @@
 #define DUMP_EXPORT_COVERAGE_COVERAGE_H
 
 #include "analysis/coverage/coverage.h"
+#include "query/function_near.h"
 
 struct dump_coverage_print {
 	struct dump_run *run; /* provides the output */
 	const struct analysis_coverage *coverage;
-	const char *function; /* of --uncovered: only functions of this name; NULL: all */
-	bool json;            /* of --uncovered */
-	bool found;           /* set by dump_coverage_uncovered: a function was written */
+	const char *function;   /* of --uncovered: only functions of this name; NULL: all */
+	bool json;              /* of --uncovered */
+	bool found;             /* set by dump_coverage_uncovered: a function was written */
+	struct query_near near; /* names that are similar to `function`, if nothing was found */
 	struct ptl_bytes line, name;
 };
 

@@ -49,7 +49,11 @@ static bool is_wanted(struct dump_coverage_print *print, const struct function_p
 
 	if (!print->function)
 		return part->missed > 0;
-	return query_function_is_called(name, print->function) || query_function_is_called(part->name, print->function);
+	if (query_function_is_called(name, print->function) || query_function_is_called(part->name, print->function))
+		return true;
+	if (!print->found)
+		query_near_look(&print->near, name);
+	return false;
 }
 
 /* ---- text ---------------------------------------------------------------------------------------- */
