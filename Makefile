@@ -134,7 +134,7 @@ common_libs := -lnettle
 format_libs := -lzstd -lxxhash $(common_libs)
 elf_libs    := -ldw -lelf -lz -llzma
 record_libs := -lZydis -liberty $(elf_libs) $(format_libs)
-relog_libs  := -lipt -lZydis $(elf_libs) $(format_libs)
+relog_libs  := -lipt -lZydis -liberty $(elf_libs) $(format_libs)
 # ptl-dump browse is left out where there is no ncurses; CURSES= leaves it out, CURSES=1 takes one that lies elsewhere.
 CURSES      ?= $(if $(wildcard /usr/include/curses.h),1)
 # The same of ptl-dump sqlite, which then only says so.
@@ -414,7 +414,7 @@ $(1): $(2)
 	$$(Q)$$(link) -o $$@ $$(filter %.o,$$^) -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $(3)
 endef
 $(eval $(call program,$(O)/bin/ptl-record,$(call objects,record/main.c) $(record) $(import) $(perf) $(query) $(elf) $(provider) $(format),$(record_libs)))
-$(eval $(call program,$(O)/bin/ptl-relog,$(call objects,relog/main.c) $(relog) $(import) $(flow) $(perf) $(query) $(elf) $(format),$(relog_libs)))
+$(eval $(call program,$(O)/bin/ptl-relog,$(call objects,relog/main.c) $(relog) $(import) $(analysis) $(flow) $(perf) $(query) $(elf) $(format),$(relog_libs)))
 $(eval $(call program,$(O)/bin/ptl-dump,$(call objects,dump/main.c) $(dump) $(import) $(analysis) $(flow) $(perf) $(query) $(elf) $(format),$(dump_libs)))
 
 # A unit test is linked with the part whose folder it is in and the parts below, which keeps dependencies pointing
@@ -431,7 +431,7 @@ part_flow   := $(analysis) $(flow) $(query) $(elf) $(provider) $(format)
 part_analysis := $(part_flow)
 part_import := $(import) $(flow) $(perf) $(query) $(elf) $(provider) $(format)
 part_record := $(record) $(analysis) $(part_import)
-part_relog  := $(relog) $(part_import)
+part_relog  := $(relog) $(analysis) $(part_import)
 part_dump   := $(dump) $(analysis) $(part_import)
 part_of      = $(or $(part_$(notdir $(patsubst %/,%,$(dir $(1))))),$(every_lib))
 $(foreach t,$(unit),$(eval $(call program,$(t),$(t:$(O)/%=$(O)/obj/%.o) \

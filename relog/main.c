@@ -12,6 +12,7 @@
 #include "relog/session.h"
 #include "relog/settings/settings.h"
 #include "relog/split.h"
+#include "relog/windows.h"
 
 int main(int argc, char **argv)
 {
@@ -30,9 +31,10 @@ int main(int argc, char **argv)
 	 * Three quarters of the limit are for data kept about the inputs. Buffers, caches and the program use the rest.
 	 */
 	common_memory_budget_limit(settings.memory_limit / 4 * 3);
-	status = settings.split  ? relog_split(&settings, &damaged)
-		 : settings.live ? relog_session(&settings, &damaged)
-				 : relog_run(&settings, &damaged);
+	status = settings.split                            ? relog_split(&settings, &damaged)
+		 : relog_windows_wanted(&settings.windows) ? relog_windows(&settings, &damaged)
+		 : settings.live                           ? relog_session(&settings, &damaged)
+							   : relog_run(&settings, &damaged);
 	if (!status && settings.check)
 		status = relog_check(&settings, &wrong);
 	if (!status)

@@ -18,7 +18,7 @@
 #include "format/reader/session_files.h"
 #include "relog/follow.h"
 #include "relog/run.h"
-#include "relog/split.h"
+#include "relog/part_files.h"
 
 /* An interruption between two files stops the run. */
 static int wait_for_session(void *context, const char *name, uint64_t waited)

@@ -16,13 +16,9 @@
 #include <ptl/relogger.h>
 
 #include "common/error.h"
-#include "common/file.h"
-#include "common/program/interrupt.h"
 #include "common/program/message.h"
 #include "common/vector.h"
-#include "format/relogger/names.h"
-#include "relog/inputs.h"
-#include "relog/run.h"
+#include "relog/part_files.h"
 
 #define TRIES 6 /* attempts for a part */
 #define PARTS_MAX 10000u
@@ -38,14 +34,9 @@ struct split {
 	const struct relog_settings *settings;
 	struct span *spans;
 	size_t count, capacity;
-	uint64_t start, end;                  /* time range to split, both inclusive */
-	struct ptl_provenance_input *origins; /* origins of the inputs, which every part records */
-	size_t origin_count;
-	uint64_t fixed;              /* bytes of code and metadata that every part may need */
-	struct relog_settings *part; /* settings of the current part */
-	bool again;                  /* messages about the inputs were printed */
-	char **parts;                /* temporary names of the written parts */
-	size_t part_count;
+	uint64_t start, end; /* time range to split, both inclusive */
+	uint64_t fixed;      /* bytes of code and metadata that every part may need */
+	struct relog_part_files files;
 	size_t large_count; /* parts that are larger than requested */
 	uint64_t largest;
 };
@@ -79,34 +70,7 @@ static int look_at_input(struct split *split, const struct ptl_relogger_input *i
 	return status;
 }
 
-/* Computes the origins of inputs that were not made of other files. */
-static int hash_inputs(struct split *split, struct ptl_relogger *relogger)
-{
-	const size_t count = ptl_relogger_input_count(relogger);
-	int status = 0;
-
-	split->origin_count = count;
-	split->origins = calloc(count + 1, sizeof(*split->origins));
-	if (!split->origins)
-		return common_fail_memory("inputs", count * sizeof(*split->origins));
-	for (size_t i = 0; !status && i < count; i++) {
-		struct ptl_provenance_input origin;
-		bool known;
-
-		status = format_relogger_origin(relogger, ptl_relogger_input_at(relogger, i), split->settings->hash,
-						&origin, &known);
-		if (status || !known)
-			continue;
-		split->origins[i] = origin;
-		split->origins[i].name = strdup(origin.name);
-		if (!split->origins[i].name)
-			status = common_fail_memory("a file name", 0);
-	}
-	return status;
-}
-
-/* A begin callback that stops the run: the shifts of times are known then. */
-static int stop_at_begin(void *context, struct ptl_relogger *relogger)
+static int look_at_inputs(void *context, struct ptl_relogger *relogger)
 {
 	struct split *split = context;
 	const struct ptl_machine *machine = ptl_trace_machine(
@@ -118,41 +82,7 @@ static int stop_at_begin(void *context, struct ptl_relogger *relogger)
 	status = relog_cut_times(&split->settings->cut, relogger, &split->start, &split->end);
 	for (size_t i = 0; !status && i < ptl_relogger_input_count(relogger); i++)
 		status = look_at_input(split, ptl_relogger_input_at(relogger, i));
-	if (!status)
-		status = hash_inputs(split, relogger);
-	return status ? status : 1;
-}
-
-static int look_at_inputs(struct split *split)
-{
-	const struct ptl_relogger_callbacks callbacks = {.size = sizeof(callbacks), .begin = stop_at_begin};
-	const struct ptl_relogger_options options = {
-		.size = sizeof(options), .hash = PTL_HASH_NONE, .max_expansion = split->settings->max_expansion};
-	struct ptl_relogger *relogger;
-	bool damaged = false; /* every part reports damage */
-	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	int status = fd < 0 ? common_fail_errno("/dev/null") : ptl_relogger_new(&options, &relogger);
-
-	if (status) {
-		if (fd >= 0)
-			close(fd);
-		return status;
-	}
-	relog_catch_interrupts(relogger);
-	status = relog_inputs_add(split->settings, relogger, &damaged);
-	if (!status)
-		status = ptl_relogger_callbacks(relogger, &callbacks, split);
-	if (!status)
-		status = ptl_relogger_output_fd(relogger, fd);
-	if (!status)
-		fd = -1;
-	if (!status)
-		status = ptl_relogger_process(relogger);
-	common_interrupt_forget();
-	ptl_relogger_free(relogger);
-	if (fd >= 0)
-		close(fd);
-	return status == 1 ? 0 : status;
+	return status;
 }
 
 /* Limits the time range to split to the time range of the inputs. */
@@ -207,45 +137,17 @@ static uint64_t find_end(const struct split *split, uint64_t from, double bytes)
 
 /* --- writing ------------------------------------------------------------------------------------------ */
 
-char *relog_part_name(const char *path, size_t number, bool temporary)
-{
-	const char *slash = strrchr(path, '/');
-	const char *base = slash ? slash + 1 : path;
-	const size_t length = strlen(base);
-	const bool has_end = length > 4 && strcmp(base + length - 4, ".ptl") == 0;
-	char *name = NULL;
-	int size;
-
-	size = temporary ? asprintf(&name, "%.*s.%.*s.%zu.ptl.tmp-%d", (int)(base - path), path,
-				    (int)(length - (has_end ? 4 : 0)), base, number, (int)getpid())
-			 : asprintf(&name, "%.*s%.*s.%zu%s", (int)(base - path), path,
-				    (int)(length - (has_end ? 4 : 0)), base, number, has_end ? ".ptl" : "");
-	return size < 0 ? NULL : name;
-}
-
 /* Writes [from, to] as the next part. *size: bytes of the file. */
 static int write_part(struct split *split, uint64_t from, uint64_t to, bool *damaged, uint64_t *size)
 {
-	struct relog_settings *settings = split->part;
-	struct stat info;
-	int status;
-
-	settings->output = split->parts[split->part_count];
-	settings->force = true;
-	unlink(settings->output); /* an earlier attempt at this part */
-	settings->repeated = split->again;
-	settings->origins = split->origins;
-	split->again = true;
+	const struct common_time_span *span = &split->settings->cut.span;
 	/* The first part begins, and the last part ends, at the bounds of the settings, which may be no bounds. */
-	settings->cut.span.from = from == split->start ? split->settings->cut.span.from
-						       : (struct common_time_bound){true, true, from};
-	settings->cut.span.to = to == split->end ? split->settings->cut.span.to
-						 : (struct common_time_bound){true, true, to};
-	status = relog_run(settings, damaged);
-	if (!status && stat(settings->output, &info) < 0)
-		status = common_fail_errno("%s", settings->output);
-	*size = status ? 0 : (uint64_t)info.st_size;
-	return status;
+	const struct common_time_span part = {
+		.from = from == split->start ? span->from : (struct common_time_bound){true, true, from, false},
+		.to = to == split->end ? span->to : (struct common_time_bound){true, true, to, false},
+	};
+
+	return relog_part_files_write(&split->files, &part, damaged, size);
 }
 
 /*
@@ -291,94 +193,23 @@ static int make_parts(struct split *split, bool *damaged)
 	while (!status) {
 		uint64_t to;
 
-		if (!common_vector_room(&split->parts, split->part_count, sizeof(*split->parts)))
-			return common_fail_memory("parts", (split->part_count + 1) * sizeof(*split->parts));
-		split->parts[split->part_count] = relog_part_name(split->settings->output, split->part_count + 1, true);
-		if (!split->parts[split->part_count])
-			return common_fail_memory("a file name", 0);
-		status = make_part(split, from, &to, damaged);
-		split->part_count++;
+		status = relog_part_files_next(&split->files);
+		if (!status)
+			status = make_part(split, from, &to, damaged);
 		if (status || to >= split->end)
 			return status;
-		if (split->part_count == PARTS_MAX)
+		if (split->files.count == PARTS_MAX)
 			return common_fail(PTL_MISUSE, "--split: more than %u parts", PARTS_MAX);
 		from = to + 1;
 	}
 	return status;
 }
 
-/* --- renaming all parts, or none -------------------------------------------------------------------------- */
-
-static int check_target(const struct split *split, const char *name)
-{
-	int status;
-
-	if (!name)
-		return common_fail_memory("a file name", 0);
-	if (!split->settings->force && access(name, F_OK) == 0)
-		return common_fail(PTL_SYSTEM, "%s exists; use --force to replace it", name);
-	status = common_file_check_recorded(name);
-	if (status)
-		return status;
-	split->part->output = name;
-	return relog_inputs_check(split->part);
-}
-
-static int check_targets(const struct split *split)
-{
-	for (size_t i = 0; i < split->part_count; i++) {
-		char *name = relog_part_name(split->settings->output, i + 1, false);
-		const int status = check_target(split, name);
-
-		free(name);
-		if (status)
-			return status;
-	}
-	return 0;
-}
-
-static int commit(struct split *split)
-{
-	int status = check_targets(split);
-
-	for (size_t i = 0; !status && i < split->part_count; i++) {
-		char *name = relog_part_name(split->settings->output, i + 1, false);
-
-		if (!name)
-			return common_fail_memory("a file name", 0);
-		/* Syncs a part before the part replaces a file, as for a single output. */
-		if (!split->settings->sync && access(name, F_OK) == 0)
-			status = common_sync_file(split->parts[i]);
-		if (!status && rename(split->parts[i], name) < 0)
-			status = common_fail_errno("cannot write %s", name);
-		free(name);
-	}
-	return status;
-}
-
-static void clean(struct split *split)
-{
-	for (size_t i = 0; i < split->part_count; i++) {
-		unlink(split->parts[i]);
-		free(split->parts[i]);
-	}
-	for (size_t i = 0; i < split->origin_count; i++)
-		free((char *)split->origins[i].name);
-	free(split->origins);
-	free(split->part);
-	free(split->parts);
-	free(split->spans);
-}
-
 int relog_split(const struct relog_settings *settings, bool *damaged)
 {
-	struct split split = {.settings = settings, .part = malloc(sizeof(*settings))};
-	int status = split.part ? look_at_inputs(&split) : common_fail_memory("settings", sizeof(*settings));
+	struct split split = {.settings = settings, .files = {.settings = settings}};
+	int status = relog_part_files_look(&split.files, look_at_inputs, &split);
 
-	if (split.part) {
-		*split.part = *settings;
-		split.part->follow = false; /* look_at_inputs has waited */
-	}
 	if (!status && !split.count)
 		status = common_fail(PTL_MISUSE, "--split: nothing in this trace has a time");
 	if (!status) {
@@ -386,15 +217,16 @@ int relog_split(const struct relog_settings *settings, bool *damaged)
 		status = make_parts(&split, damaged);
 	}
 	if (!status)
-		status = commit(&split);
+		status = relog_part_files_commit(&split.files);
 	if (!status)
-		common_message_note("%zu part%s", split.part_count, split.part_count == 1 ? "" : "s");
+		common_message_note("%zu part%s", split.files.count, split.files.count == 1 ? "" : "s");
 	if (!status && split.large_count) {
 		common_message_warning("%zu of %zu parts could not be made smaller than asked; the largest has %" PRIu64
 				       " bytes: each needs code and rundown of its own",
-				       split.large_count, split.part_count, split.largest);
+				       split.large_count, split.files.count, split.largest);
 		common_message_hint("a larger --split, or --drop-code");
 	}
-	clean(&split);
+	relog_part_files_free(&split.files);
+	free(split.spans);
 	return status;
 }

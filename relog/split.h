@@ -13,10 +13,5 @@
  * parts appear or none. Returns the errors of relog_run; PTL_MISUSE for inputs without a clock.
  */
 int relog_split(const struct relog_settings *settings, bool *damaged);
-/*
- * Returns the name of a part in new memory: out.3.ptl for out.ptl, or, if temporary, .out.3.ptl.tmp-PID in the same
- * folder. NULL: no memory.
- */
-char *relog_part_name(const char *path, size_t number, bool temporary);
 
 #endif

@@ -44,6 +44,21 @@ static int selection_parse(struct analysis_call_selection *selection, const char
 	return status;
 }
 
+static void free_parsed(struct analysis_call_selection *selection)
+{
+	query_row_free(&selection->where);
+	free(selection->pattern);
+}
+
+int analysis_call_selection_check(const char *text)
+{
+	struct analysis_call_selection selection = {0};
+	const int status = selection_parse(&selection, text);
+
+	free_parsed(&selection);
+	return status;
+}
+
 static void note_calls(const struct analysis_call_set *set, const char *text)
 {
 	if (set->incomplete)
@@ -85,8 +100,7 @@ void analysis_call_selection_close(struct analysis_call_selection *selection)
 	if (!selection)
 		return;
 	analysis_call_set_free(&selection->set);
-	query_row_free(&selection->where);
+	free_parsed(selection);
 	free((void *)(uintptr_t)selection->spans.list);
-	free(selection->pattern);
 	free(selection);
 }

@@ -12,6 +12,8 @@ struct analysis_call_selection {
 	struct flow_spans spans; /* code that the calls executed; the list is owned */
 };
 
+/* Checks the text without a trace. Returns PTL_MISUSE with a text, or PTL_NO_MEMORY. */
+int analysis_call_selection_check(const char *text);
 /*
  * Finds the calls that the text selects: "FUNCTION" or "FUNCTION: EXPRESSION"; NULL: no selection. Stores the selection in
  * calls->selection, and limits views of calls->input to these calls. Returns PTL_MISUSE with a text, PTL_NO_MEMORY, or a

@@ -14,11 +14,16 @@
 
 /* ---- expressions --------------------------------------------------------------------------------- */
 
+static const char *option_of(const struct analysis_query *query)
+{
+	return query->option ? query->option : "--where";
+}
+
 int analysis_query_add(struct analysis_query *query, const char *text)
 {
 	struct query_expr *expr = NULL;
-	const int status = query_parse_condition("--where", text, &query->arena, &query->fields, &query->conditions,
-						 &expr);
+	const int status = query_parse_condition(option_of(query), text, &query->arena, &query->fields,
+						 &query->conditions, &expr);
 
 	return status < 0 ? query_misuse(status) : query_join(&query->arena, &query->expr, expr);
 }
@@ -249,7 +254,7 @@ static const char *program_of_event(void *context)
 static int evaluate(struct analysis_query *query, bool *truth)
 {
 	struct query_scope scope = {
-		.name = "--where",
+		.name = option_of(query),
 		.files = &query->files,
 		.program = query->timeline ? program_of_event : NULL,
 		.condition = condition,

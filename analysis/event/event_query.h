@@ -24,6 +24,7 @@ struct analysis_query {
 	struct query_expr *expr; /* conjunction of all added expressions; NULL: none added */
 	struct query_fields fields;
 	struct query_conditions conditions;
+	const char *option;                   /* name for messages; NULL: --where */
 	const struct flow_timeline *timeline; /* programs of processes by time; NULL: unknown */
 	uint64_t failures;                    /* events for which the expression failed: these do not match */
 	char *failure;                        /* reason of the first failure; NULL: none failed */

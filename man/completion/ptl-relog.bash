@@ -24,7 +24,8 @@ _ptl_relog()
 		mapfile -t COMPREPLY < <(compgen -W "paths users host commands threads all" -- "$current")
 		return
 		;;
-	--cpu | --pid | --process | --time | --last | --tid | --recompress | --split | --memory-limit | --max-expansion)
+	--cpu | --pid | --process | --time | --last | --tid | --recompress | --split | --memory-limit | --max-expansion | \
+		--around | --between | --and | --calls | --slowest | --before | --after)
 		return
 		;;
 	esac

@@ -221,8 +221,9 @@ static const struct common_option perf_options[] = {
 	{NULL},
 };
 
-static const struct common_option *const tables[] = {common_options, rule_options, relog_cut_options, redact_options,
-						     store_options,  raw_options,  perf_options,      NULL};
+static const struct common_option *const tables[] = {common_options,       rule_options,   relog_cut_options,
+						     relog_window_options, redact_options, store_options,
+						     raw_options,          perf_options,   NULL};
 
 static const struct common_command_line line = {
 	.program = "ptl-relog",
@@ -235,6 +236,7 @@ static const struct common_command_line line = {
 		   "never changed.",
 	.examples = "  ptl-relog in.ptl --rules plugins.rules -o named.ptl\n"
 		    "  ptl-relog in.ptl --time 2.3s..2.4s --redact all -o share.ptl\n"
+		    "  ptl-relog in.ptl --calls serve --slowest 10 -o slow.ptl\n"
 		    "  ptl-relog a.ptl b.ptl -o both.ptl\n"
 		    "  ptl-relog perf.data -o trace.ptl\n"
 		    "  ptl-relog --pt t.pt --memory t.raw --memory-map t.map -o out.ptl\n"
@@ -277,6 +279,23 @@ static int take_shown(struct relog_settings *settings)
 	return 0;
 }
 
+static int check_windows(const struct relog_settings *settings)
+{
+	const bool wanted = relog_windows_wanted(&settings->windows);
+
+	if (relog_windows_check(&settings->windows))
+		return misuse(ptl_error_text(), "ptl-relog --help");
+	if (wanted && (settings->split || settings->live || common_time_span_given(&settings->cut.span)))
+		return misuse(
+			"--around, --between and --calls choose the times: they go neither with --time and --last, "
+			"nor with --split and --live",
+			"cut or split the outputs in a second run");
+	if (wanted && (settings->check || strcmp(settings->output, "-") == 0))
+		return misuse("windows are written as several files: they go neither with --check nor with -o -",
+			      "-o OUTPUT.ptl, and ptl-dump info --check OUTPUT.1.ptl");
+	return 0;
+}
+
 /* Checks combinations of options, and options that each kind of input needs. */
 static int check_settings(struct relog_settings *settings, int operands)
 {
@@ -313,6 +332,8 @@ static int check_settings(struct relog_settings *settings, int operands)
 		return misuse("there is no output", "-o OUTPUT.ptl");
 	if (settings->split && strcmp(settings->output, "-") == 0)
 		return misuse("--split writes several files, and the output is one", "-o OUTPUT.ptl");
+	if (check_windows(settings))
+		return PTL_MISUSE;
 	if (settings->check && (settings->split || settings->follow || strcmp(settings->output, "-") == 0))
 		return misuse(
 			"--check reads one output again that is whole, from inputs that are",
@@ -356,14 +377,15 @@ int relog_settings_parse(struct relog_settings *settings, int argc, char **argv)
 	if (settings->live && settings->split)
 		return misuse("--split reads its input several times, and --live gives it once",
 			      "leave it out, and split the output when it is there: ptl-relog OUTPUT.ptl --split ...");
-	for (size_t i = 0; (settings->split || (settings->check && relog_redact_wanted(&settings->redact))) &&
+	for (size_t i = 0; (settings->split || relog_windows_wanted(&settings->windows) ||
+			    (settings->check && relog_redact_wanted(&settings->redact))) &&
 			   i < settings->input_count;
 	     i++)
 		if (strcmp(settings->inputs[i], "-") == 0)
-			return misuse("--split, and --check of what is redacted, read their input several times, and "
-				      "standard "
-				      "input is there once",
-				      "save it in a file first");
+			return misuse(
+				"--split, windows, and --check of what is redacted read their input several times, "
+				"and standard input is there once",
+				"save it in a file first");
 	if (relog_redact_wanted(&settings->redact) && relog_redact_choose_key(&settings->redact))
 		return misuse(ptl_error_text(), "--redact-key FILE");
 	return 0;
@@ -371,8 +393,9 @@ int relog_settings_parse(struct relog_settings *settings, int argc, char **argv)
 
 bool relog_settings_stream(const struct relog_settings *settings, bool pt)
 {
-	return settings->follow && settings->input_count == 1 && !settings->split && !settings->sync &&
-	       !settings->detach_code && !settings->attach_code && relog_cut_streams(&settings->cut, pt) &&
+	return settings->follow && settings->input_count == 1 && !settings->split &&
+	       !relog_windows_wanted(&settings->windows) && !settings->sync && !settings->detach_code &&
+	       !settings->attach_code && relog_cut_streams(&settings->cut, pt) &&
 	       relog_redact_streams(&settings->redact);
 }
 

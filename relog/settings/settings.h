@@ -12,6 +12,7 @@
 #include "common/bytes.h"
 #include "relog/settings/cut.h"
 #include "relog/settings/redact.h"
+#include "relog/settings/windows.h"
 #include "elf/image_store.h"
 #include "import/raw/input.h"
 
@@ -50,6 +51,7 @@ struct relog_settings {
 
 	struct import_raw raw;
 	struct relog_cut_settings cut;
+	struct relog_window_settings windows;
 	struct relog_redact_rules redact;
 	enum elf_embed embed; /* parts to embed of files that perf.data names or traces lack */
 	bool embed_given;
