@@ -24,6 +24,7 @@ static const struct dump_command *const commands[] = {
 #endif
 	&dump_command_annotate,
 	&dump_command_gdb,
+	&dump_command_serve,
 	&dump_command_diff,
 	&dump_command_lint,
 	&dump_command_verify,

@@ -19,6 +19,8 @@ struct query_files {
 	uint64_t clock;
 };
 
+/* For a process whose expressions come from strangers: expressions read no files from here on, which is PTL_SYSTEM. */
+void query_files_forbid(void);
 /* Returns the bytes of a file, valid until the next call. Returns PTL_SYSTEM; PTL_NO_MEMORY, also beyond the limit. */
 int query_files_read(struct query_files *files, const char *name, const uint8_t **data, size_t *size);
 /*

@@ -245,17 +245,23 @@ static void json_instruction(struct annotate_run *annotate_run, const struct ana
 	common_json_object_end(json);
 }
 
-static void json_lines(struct common_json *json, const struct analysis_annotation *annotation)
+static void json_lines(struct annotate_run *annotate_run, const struct analysis_annotation *annotation)
 {
+	struct common_json *json = &annotate_run->run->json_out;
+
 	common_json_array(json, "lines");
 	for (size_t i = 0; i < annotation->line_count; i++) {
 		const struct analysis_annotated_line *line = &annotation->lines[i];
+		const char *words;
+		size_t size;
 
 		common_json_object(json, NULL);
 		common_json_string(json, "file", line->file);
 		common_json_u64(json, "line", line->line);
 		common_json_u64(json, "count", line->count);
 		common_json_u64(json, "instructions", line->instructions);
+		if (dump_source_line(&annotate_run->texts, line->file, line->line, &words, &size))
+			common_json_string_n(json, "words", words, size);
 		common_json_object_end(json);
 	}
 	common_json_array_end(json);
@@ -293,7 +299,7 @@ static void show_json(struct annotate_run *annotate_run, const struct analysis_a
 	for (size_t i = 0; i < annotation->count; i++)
 		json_instruction(annotate_run, annotation, &annotation->instructions[i]);
 	common_json_array_end(json);
-	json_lines(json, annotation);
+	json_lines(annotate_run, annotation);
 	common_json_object_end(json);
 	common_json_line(json);
 }

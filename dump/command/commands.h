@@ -33,6 +33,7 @@ extern const struct dump_command dump_command_latency;
 extern const struct dump_command dump_command_why;
 extern const struct dump_command dump_command_browse; /* only with ncurses */
 extern const struct dump_command dump_command_gdb;
+extern const struct dump_command dump_command_serve;
 extern const struct dump_command dump_command_html;
 extern const struct dump_command dump_command_open;
 extern const struct dump_command dump_command_flamegraph;

@@ -21,6 +21,25 @@ struct dump_source_file {
 	size_t line_count;
 };
 
+static const char *permitted; /* NULL: every folder */
+
+void dump_source_texts_within(const char *folder)
+{
+	permitted = folder;
+}
+
+static bool is_permitted(const char *path)
+{
+	char *real = permitted ? realpath(path, NULL) : NULL, *folder = permitted ? realpath(permitted, NULL) : NULL;
+	const size_t size = folder ? strlen(folder) : 0;
+	const bool within = real && folder && strncmp(real, folder, size) == 0 &&
+			    (real[size] == '/' || (size && folder[size - 1] == '/'));
+
+	free(real);
+	free(folder);
+	return !permitted || within;
+}
+
 void dump_source_texts_free(struct dump_source_texts *texts)
 {
 	for (size_t i = 0; i < texts->count; i++) {
@@ -49,7 +68,7 @@ static void find_lines(struct dump_source_file *file)
 static bool read_source(struct dump_source_file *file, const char *path, int64_t recorded)
 {
 	struct stat info;
-	const int fd = path[0] == '/' ? common_open_regular(path, &info) : -1;
+	const int fd = path[0] == '/' && is_permitted(path) ? common_open_regular(path, &info) : -1;
 
 	if (fd < 0)
 		return false;

@@ -23,6 +23,11 @@ struct dump_source_texts {
 	char *a_newer;    /* path of the first such file; NULL: none */
 };
 
+/*
+ * For a process whose output goes to strangers: only files in this folder and its folders are read from here on. A trace
+ * names the files, and may name any file.
+ */
+void dump_source_texts_within(const char *folder);
 /* Sets the time of recording, to count files that were modified later. */
 void dump_source_texts_start(struct dump_source_texts *texts, const struct ptl_trace *trace);
 /* Warns if source files were modified after recording: their lines may differ from the executed code. */

@@ -452,14 +452,15 @@ static int parse_and_run(const struct dump_command *command, struct dump_options
 	return run_command(command, options, argv + first, (size_t)(argc - first), merged);
 }
 
-int dump_command_merge(const struct dump_command *command, int argc, char **argv, const struct dump_options *own,
-		       struct dump_partial_set *merged)
+static int run_words(const struct dump_command *command, int argc, char **argv, const struct dump_options *own,
+		     struct dump_partial_set *merged, struct dump_prepared *prepared)
 {
 	struct dump_options *options = calloc(1, command->options_size);
 	int status;
 
 	if (!options)
 		return common_message_failure(common_fail_memory("options", command->options_size));
+	options->prepared = prepared;
 	status = parse_and_run(command, options, argc, argv, own, merged);
 	if (command->free_options)
 		command->free_options(options);
@@ -470,6 +471,17 @@ int dump_command_merge(const struct dump_command *command, int argc, char **argv
 	common_bytes_free(&options->passed);
 	free(options);
 	return status;
+}
+
+int dump_command_merge(const struct dump_command *command, int argc, char **argv, const struct dump_options *own,
+		       struct dump_partial_set *merged)
+{
+	return run_words(command, argc, argv, own, merged, NULL);
+}
+
+int dump_command_prepared(const struct dump_command *command, int argc, char **argv, struct dump_prepared *prepared)
+{
+	return run_words(command, argc, argv, NULL, NULL, prepared);
 }
 
 int dump_command_main(const struct dump_command *command, int argc, char **argv)

@@ -19,6 +19,14 @@
 
 enum dump_color { DUMP_COLOR_AUTO, DUMP_COLOR_ALWAYS, DUMP_COLOR_NEVER };
 
+struct flow_timeline;
+
+/* What a server has opened for the command that a child process runs. A command takes members, and sets them to NULL. */
+struct dump_prepared {
+	struct ptl_trace *trace;
+	struct flow_timeline *timeline; /* NULL: the command builds the timeline */
+};
+
 /*
  * Options that commands share. A command with options of its own declares a structure whose FIRST member is a struct
  * dump_options. The same pointer then serves as the target of the shared table and of the command's own table.
@@ -57,6 +65,7 @@ struct dump_options {
 	struct ptl_bytes passed; /* options that say how to read the trace, in the form of `given`; owned */
 	struct ptl_bytes given;  /* options that determine the result, as zero-terminated "--name=value"; owned */
 	const char *unsharded;   /* a given option that excludes partial results; NULL */
+	struct dump_prepared *prepared; /* NULL: the command opens FILE */
 };
 
 /*
@@ -152,6 +161,8 @@ struct dump_command {
  * rest was shown.
  */
 int dump_command_main(const struct dump_command *command, int argc, char **argv);
+/* As dump_command_main, with an opened trace instead of FILE, which then is a name only. */
+int dump_command_prepared(const struct dump_command *command, int argc, char **argv, struct dump_prepared *prepared);
 /*
  * Runs a command on the partial results of all shards. The shards give the names of the traces and the options. Options
  * of output and of reading come from `own`. argv has room for all arguments. Returns the exit status.

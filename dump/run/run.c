@@ -213,9 +213,21 @@ static int check_images(const struct dump_run *run, const struct flow_timeline *
 	return analysis_input_check_images(&input, timeline);
 }
 
+/* Takes the timeline that a server has built, or builds one. */
+static int take_timeline(const struct dump_run *run, struct flow_timeline **timeline)
+{
+	struct dump_prepared *prepared = run->options->prepared;
+
+	if (!prepared || !prepared->timeline)
+		return flow_made_timeline(run->trace, timeline);
+	*timeline = prepared->timeline;
+	prepared->timeline = NULL;
+	return 0;
+}
+
 int dump_run_timeline(const struct dump_run *run, struct flow_timeline **timeline)
 {
-	int status = flow_made_timeline(run->trace, timeline);
+	int status = take_timeline(run, timeline);
 	uint64_t skipped;
 
 	if (status < 0)

@@ -95,6 +95,10 @@ int dump_run_open(struct dump_run *run)
 	const bool is_stdin = strcmp(run->path, "-") == 0;
 	int status;
 
+	if (run->options->prepared) {
+		run->trace = run->options->prepared->trace;
+		return 0;
+	}
 	if (is_stdin && isatty(STDIN_FILENO)) {
 		common_message_error("- reads a trace from standard input, which is a terminal");
 		return PTL_MISUSE;
