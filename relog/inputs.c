@@ -13,6 +13,7 @@
 #include "common/error.h"
 #include "common/program/message.h"
 #include "import/raw/input.h"
+#include "relog/clocks.h"
 #include "relog/follow.h"
 #include "relog/input_etl.h"
 #include "relog/input_event_header.h"
@@ -211,7 +212,7 @@ int relog_inputs_add(const struct relog_settings *settings, struct ptl_relogger 
 	*damaged |= found.damaged;
 	if (!status && settings->manifests.count && !found.etl)
 		status = common_fail(PTL_MISUSE, "--manifest explains events of .etl files, and no input is one");
-	return status;
+	return status ? status : relog_clocks_relate(settings, relogger);
 }
 
 static int check_not_output(const char *name, const struct stat *output)

@@ -26,7 +26,7 @@ struct relog_format {
 };
 
 /*
- * Adds all inputs of the settings to the relogger. *damaged becomes true if a foreign input could not be read
+ * Adds all inputs of the settings to the relogger, and relates their clocks. *damaged becomes true if a foreign input could not be read
  * completely; a message has told so. Messages name the input. Returns the errors of ptl_relogger_add_file and of the
  * converters.
  */

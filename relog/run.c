@@ -15,6 +15,7 @@
 #include "common/thread_pool.h"
 #include "common/version.h"
 #include "format/reader/damage.h"
+#include "relog/clocks.h"
 #include "relog/follow.h"
 #include "relog/inputs.h"
 #include "relog/stages.h"
@@ -175,6 +176,8 @@ static int prepare_relogger(const struct relog_settings *settings, struct ptl_re
 		status = relog_inputs_add(settings, relogger, damaged);
 	if (!status)
 		status = set_origins(settings, relogger);
+	if (!status)
+		status = relog_clocks_watch(settings, relogger);
 	if (!status)
 		status = relog_stages_add(stages, settings, relogger);
 	if (!status)

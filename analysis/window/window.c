@@ -126,7 +126,7 @@ static int parse_events(struct walk *walk, const struct analysis_window_options 
 {
 	int status;
 
-	walk->begin.option = options->around ? "--around" : "--between";
+	walk->begin.option = !options->around ? "--between" : options->option ? options->option : "--around";
 	walk->end.option = "--and";
 	status = analysis_query_add(&walk->begin, options->around ? options->around : options->between);
 	if (!status && !options->around)

@@ -19,6 +19,7 @@ struct analysis_window {
 /* What the windows are about: exactly one of around, between and calls. Durations are nanoseconds. */
 struct analysis_window_options {
 	const char *around;          /* --around: expression about an event; NULL */
+	const char *option;          /* name of --around in messages; NULL: --around */
 	const char *between, *until; /* --between, --and: expressions about the first and the last event; NULL */
 	const char *calls;           /* --calls: "FUNCTION" or "FUNCTION: EXPRESSION"; NULL */
 	uint64_t slowest;            /* with calls: only the slowest calls; 0: all calls */

@@ -4,6 +4,7 @@
  * (docs/format.md 13).
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,28 +80,75 @@ static uint64_t own_uncertainty(const struct ptl_machine *machine)
 	return machine->wall_uncertainty + (has_clock(machine) ? 0 : length);
 }
 
-static void align(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
+bool format_relogger_shares_clock(const struct ptl_relogger_input *input)
+{
+	return input->number == 0 ||
+	       is_same_clock(ptl_trace_machine(input->relogger->inputs[0]->trace), ptl_trace_machine(input->trace));
+}
+
+void format_relogger_relate(struct ptl_relogger_input *input, const struct format_clock_relation *relation)
+{
+	input->relation = *relation;
+}
+
+void format_relogger_name_machine(struct ptl_relogger_input *input, const char *name)
+{
+	input->machine_name = name;
+}
+
+/* Aligns the clock by wall time. *known: both wall times are known. */
+static void align_by_wall(const struct ptl_relogger *relogger, struct ptl_relogger_input *input, bool *known)
 {
 	const struct ptl_machine *first = ptl_trace_machine(relogger->inputs[0]->trace);
 	const struct ptl_machine *own = ptl_trace_machine(input->trace);
 
-	if (input->number == 0 || is_same_clock(first, own))
-		return;
-	if (!first->wall_start || !own->wall_start) {
-		input->uncertainty = UINT64_MAX;
+	*known = first->wall_start && own->wall_start;
+	input->time_shift = *known ? (int64_t)((uint64_t)wall_zero(own) - (uint64_t)wall_zero(first)) : 0;
+	input->uncertainty = *known ? own_uncertainty(first) + own_uncertainty(own) : UINT64_MAX;
+}
+
+static int align_by_hand(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
+{
+	const struct format_clock_relation *relation = &input->relation;
+	bool known;
+
+	if (format_relogger_shares_clock(input))
+		return common_fail(PTL_MISUSE, "%s: its clock is that of %s, and cannot be related by hand",
+				   input->name, relogger->inputs[0]->name);
+	align_by_wall(relogger, input, &known);
+	if (!relation->relative)
+		input->time_shift = 0;
+	if (__builtin_add_overflow(input->time_shift, relation->shift, &input->time_shift))
+		return common_fail(PTL_MISUSE, "%s: the offset of its clock is too large", input->name);
+	input->uncertainty = relation->uncertainty;
+	format_relogger_warn(relogger, "%s: its clock is related to that of %s by hand: %+.9f s", input->name,
+			     relogger->inputs[0]->name, (double)input->time_shift / 1e9);
+	return 0;
+}
+
+static int align(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
+{
+	const struct ptl_machine *first = ptl_trace_machine(relogger->inputs[0]->trace);
+	const struct ptl_machine *own = ptl_trace_machine(input->trace);
+	bool known;
+
+	if (input->relation.given)
+		return align_by_hand(relogger, input);
+	if (format_relogger_shares_clock(input))
+		return 0;
+	align_by_wall(relogger, input, &known);
+	if (known)
+		format_relogger_warn(relogger,
+				     "%s: its clock is aligned with that of %s by wall time: %+.9f s, uncertain by "
+				     "%.9f s%s",
+				     input->name, relogger->inputs[0]->name, (double)input->time_shift / 1e9,
+				     (double)input->uncertainty / 1e9,
+				     has_clock(first) && has_clock(own) ? "" : " (a clock counts instructions)");
+	else
 		format_relogger_warn(relogger,
 				     "%s: nothing shows how its clock relates to that of %s: its times are kept",
 				     input->name, relogger->inputs[0]->name);
-		return;
-	}
-	input->time_shift = (int64_t)((uint64_t)wall_zero(own) - (uint64_t)wall_zero(first));
-	input->uncertainty = own_uncertainty(first) + own_uncertainty(own);
-	format_relogger_warn(relogger,
-			     "%s: its clock is aligned with that of %s by wall time: %+.9f s, uncertain by "
-			     "%.9f s%s",
-			     input->name, relogger->inputs[0]->name, (double)input->time_shift / 1e9,
-			     (double)input->uncertainty / 1e9,
-			     has_clock(first) && has_clock(own) ? "" : " (a clock counts instructions)");
+	return 0;
 }
 
 /* Returns the earliest time in an input. */
@@ -240,6 +288,12 @@ static int number_input(struct ptl_relogger *relogger, struct ptl_relogger_input
 		input->renumbered |= input->machines[i] != i;
 	}
 	input->machine = input->machines[0];
+	if (!status && input->machine_name) {
+		struct ptl_machine *named = &relogger->machines[input->machine];
+
+		snprintf(named->hostname, sizeof(named->hostname), "%s", input->machine_name);
+		relogger->own_machines = true;
+	}
 	find_recording(relogger, input);
 	input->changed = input->renumbered || input->recording > 0;
 	return status;
@@ -249,8 +303,8 @@ int format_relogger_find_machines(struct ptl_relogger *relogger)
 {
 	int status = 0;
 
-	for (size_t i = 0; i < relogger->input_count; i++)
-		align(relogger, relogger->inputs[i]);
+	for (size_t i = 0; !status && i < relogger->input_count; i++)
+		status = align(relogger, relogger->inputs[i]);
 	keep_positive(relogger);
 	for (size_t i = 0; !status && i < relogger->input_count; i++)
 		status = number_input(relogger, relogger->inputs[i]);

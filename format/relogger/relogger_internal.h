@@ -18,6 +18,7 @@
 #include "format/metadata/input_hash.h"
 #include "format/metadata/metadata.h"
 #include "format/reader/parts.h"
+#include "format/relogger/clocks.h"
 #include "format/relogger/names.h"
 
 /* Memory for copies of an event's payload or extended items. */
@@ -103,11 +104,13 @@ struct ptl_relogger_input {
 	uint32_t machine;
 	uint16_t *machines; /* index in the output, by index in the input */
 	size_t machine_count;
-	bool renumbered;                 /* some machine indexes differ */
-	size_t recording;                /* number of the recording, shared by its parts */
-	bool changed;                    /* events are changed even without callbacks */
-	const struct ptl_schema *schema; /* schema of the last event whose ids were changed */
-	struct ptl_bytes payload;        /* payload of the last changed event */
+	bool renumbered;                       /* some machine indexes differ */
+	size_t recording;                      /* number of the recording, shared by its parts */
+	bool changed;                          /* events are changed even without callbacks */
+	const struct ptl_schema *schema;       /* schema of the last event whose ids were changed */
+	struct ptl_bytes payload;              /* payload of the last changed event */
+	struct format_clock_relation relation; /* stated by the user */
+	const char *machine_name;              /* stated by the user; NULL: as recorded */
 	int64_t time_shift;
 	uint64_t uncertainty;
 	size_t losses;

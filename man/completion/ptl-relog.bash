@@ -25,7 +25,8 @@ _ptl_relog()
 		return
 		;;
 	--cpu | --pid | --process | --time | --last | --tid | --recompress | --split | --memory-limit | --max-expansion | \
-		--around | --between | --and | --calls | --slowest | --before | --after)
+		--around | --between | --and | --calls | --slowest | --before | --after | \
+		--offset | --anchor | --order | --then | --machine)
 		return
 		;;
 	esac

@@ -221,9 +221,9 @@ static const struct common_option perf_options[] = {
 	{NULL},
 };
 
-static const struct common_option *const tables[] = {common_options,       rule_options,   relog_cut_options,
-						     relog_window_options, redact_options, store_options,
-						     raw_options,          perf_options,   NULL};
+static const struct common_option *const tables[] = {
+	common_options, rule_options,  relog_cut_options, relog_window_options, relog_clock_options,
+	redact_options, store_options, raw_options,       perf_options,         NULL};
 
 static const struct common_command_line line = {
 	.program = "ptl-relog",
@@ -334,6 +334,12 @@ static int check_settings(struct relog_settings *settings, int operands)
 		return misuse("--split writes several files, and the output is one", "-o OUTPUT.ptl");
 	if (check_windows(settings))
 		return PTL_MISUSE;
+	if (relog_clocks_check(&settings->clocks, (size_t)operands))
+		return misuse(ptl_error_text(), "ptl-relog --help");
+	if (settings->follow && relog_clocks_wanted(&settings->clocks))
+		return misuse(
+			"--offset, --anchor, --order and --machine need whole inputs: they do not go with --follow",
+			"relate the clocks in a second run");
 	if (settings->check && (settings->split || settings->follow || strcmp(settings->output, "-") == 0))
 		return misuse(
 			"--check reads one output again that is whole, from inputs that are",
@@ -402,6 +408,7 @@ bool relog_settings_stream(const struct relog_settings *settings, bool pt)
 void relog_settings_free(struct relog_settings *settings)
 {
 	relog_cut_settings_free(&settings->cut);
+	relog_clock_settings_free(&settings->clocks);
 	relog_redact_rules_free(&settings->redact);
 	common_string_list_free(&settings->raw.pt);
 	common_string_list_free(&settings->manifests);

@@ -10,6 +10,7 @@
 #include <ptl/trace.h>
 
 #include "common/bytes.h"
+#include "relog/settings/clocks.h"
 #include "relog/settings/cut.h"
 #include "relog/settings/redact.h"
 #include "relog/settings/windows.h"
@@ -52,6 +53,7 @@ struct relog_settings {
 	struct import_raw raw;
 	struct relog_cut_settings cut;
 	struct relog_window_settings windows;
+	struct relog_clock_settings clocks;
 	struct relog_redact_rules redact;
 	enum elf_embed embed; /* parts to embed of files that perf.data names or traces lack */
 	bool embed_given;
