@@ -93,16 +93,17 @@ struct record_settings {
 	uint64_t psb_period; /* bytes */
 	enum elf_embed embed;
 	bool embed_given;
-	bool debuginfod;           /* asks debuginfod servers for debug files after the recording */
-	int level;                 /* compression level of zstd */
-	uint64_t flush_interval;   /* nanoseconds */
-	uint64_t ring_size;        /* bytes of PT, with intel_pt bytes of records, that may wait for the recorder */
-	uint32_t per_cpu;          /* virtual CPUs of the software source; 0: a stream per thread */
-	const char *start_at;      /* "FUNCTION" or "FILE:FUNCTION", software source only; NULL: from the start */
-	const char *stop_at;       /* "FUNCTION" or "FILE:FUNCTION", software source only; NULL: to the end */
-	uint32_t threads_max;      /* maximum threads recorded at a time */
-	char *const *command_line; /* argv of the recorder, for the trace's provenance */
-	char *const *command;      /* ends with NULL; NULL: running programs only */
+	bool debuginfod;         /* asks debuginfod servers for debug files after the recording */
+	int level;               /* compression level of zstd */
+	uint64_t flush_interval; /* nanoseconds */
+	uint64_t ring_size;      /* bytes of PT, with intel_pt bytes of records, that may wait for the recorder */
+	uint32_t per_cpu;        /* virtual CPUs of the software source; 0: a stream per thread */
+	const char *start_at;    /* "FUNCTION" or "FILE:FUNCTION", software source only; NULL: from the start */
+	struct common_string_list values; /* functions and expressions of --values, software source only */
+	const char *stop_at;              /* "FUNCTION" or "FILE:FUNCTION", software source only; NULL: to the end */
+	uint32_t threads_max;             /* maximum threads recorded at a time */
+	char *const *command_line;        /* argv of the recorder, for the trace's provenance */
+	char *const *command;             /* ends with NULL; NULL: running programs only */
 	struct provider_shm_rule rules[PROVIDER_SHM_RULES_MAX]; /* rules of providers */
 	uint32_t rule_count;
 	bool attach; /* also attaches to programs that are no descendants of the command */

@@ -218,6 +218,7 @@ static const struct layout layouts[] = {
 	[CHANNEL_MSG_THREAD_NAME] = TAILED(thread_name, length, 1),
 	[CHANNEL_MSG_CPU] = FIXED(cpu),
 	[CHANNEL_MSG_SIGNAL] = FIXED(signal),
+	[CHANNEL_MSG_VALUES] = TAILED(values, length, 1),
 };
 
 static bool is_well_formed(const struct channel_message *message)

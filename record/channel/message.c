@@ -115,6 +115,8 @@ static int take_message(struct record_channel *channel, struct record_channel_sl
 	message->tid = state->tid;
 	if (message->time > state->time)
 		state->time = message->time;
+	if (message->type == CHANNEL_MSG_VALUES)
+		return channel->on_values ? channel->on_values(channel->context, (const void *)message) : 0;
 	if (process && message->sequence > process->sequence)
 		process->sequence = message->sequence;
 	switch (message->type) {

@@ -76,7 +76,9 @@ struct record_channel {
 	uint64_t threads_damaged;
 	/* Called for each image before the program goes on. Optional. */
 	void (*on_image)(void *context, struct channel_header *header, const struct channel_message_image *message);
-	void *context;  /* context of on_image */
+	/* Called for each message of values; PTL_NO_MEMORY. Optional. */
+	int (*on_values)(void *context, const struct channel_message_values *message);
+	void *context;  /* context of on_image and on_values */
 	unsigned notes; /* number of printed runtime notes */
 };
 

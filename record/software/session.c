@@ -23,6 +23,7 @@
 #include "record/software/kick.h"
 #include "record/software/launch.h"
 #include "record/software/watch.h"
+#include "record/value/values.h"
 
 #define MILLISECOND 1000000ull
 #define SLEEP_BUSY 4
@@ -33,12 +34,14 @@
 /* time for an attached process to continue; a stopped process continues with SIGCONT, at any time */
 #define BEGIN_TIME (2000 * MILLISECOND)
 #define MESSAGE_RING (128u << 10)
-#define VIRTUAL_START 1 /* nanoseconds; 0 would mean unknown */
+#define VALUE_RING (1u << 20) /* message ring with --values */
+#define VIRTUAL_START 1       /* nanoseconds; 0 would mean unknown */
 
 struct software_session {
 	struct record_channel channel;
 	struct record_session *session;
 	struct software_function start_at, stop_at;
+	struct record_values *values; /* NULL: no --values */
 	struct software_watch watch;
 	uint64_t opened;   /* record_now() */
 	bool began;        /* an attached process has written packets */
@@ -78,10 +81,11 @@ static void configure(const struct record_settings *settings, struct channel_con
 		.return_compression = settings->return_compression,
 		.mtc_shift = CHANNEL_MTC_SHIFT_DEFAULT,
 		.stops = settings->stop_at != NULL,
+		.values_size = settings->values.count ? sizeof(struct channel_values) : 0,
 		.cpu_count = settings->per_cpu,
 		.psb_period = settings->psb_period,
 		.pt_ring_size = settings->ring_size,
-		.message_ring_size = MESSAGE_RING,
+		.message_ring_size = settings->values.count ? VALUE_RING : MESSAGE_RING,
 		.virtual_start = VIRTUAL_START,
 	};
 	software_image_describe(config);
@@ -106,27 +110,44 @@ static int wait_for(struct record_wait *wait, const struct record_channel *chann
 }
 
 /* Publishes the addresses of the --stop-at function in a newly mapped file. */
-static void find_stops(void *context, struct channel_header *header, const struct channel_message_image *message)
+static void find_stops(const struct software_session *session, struct channel_header *header, const char *path,
+		       const struct channel_message_image *message)
 {
-	const struct software_session *session = context;
 	uint64_t offsets[SOFTWARE_FUNCTIONS_MAX];
-	char path[CHANNEL_PATH_SIZE];
 	size_t count;
 	uint32_t used = header->stop_count;
 
-	if (!message->path_length || message->path_length >= sizeof(path))
-		return;
 	for (uint32_t i = 0; i < used && i < CHANNEL_STOPS_MAX; i++)
 		if (header->stop_places[i].device == message->device && header->stop_places[i].inode == message->inode)
 			return;
-	memcpy(path, message + 1, message->path_length);
-	path[message->path_length] = 0;
 	if (!software_function_is_in(&session->stop_at, path))
 		return;
 	count = software_function_find(&session->stop_at, path, offsets, NULL, 0);
 	for (size_t i = 0; i < count && used < CHANNEL_STOPS_MAX; i++)
 		header->stop_places[used++] = (struct channel_stop_place){message->device, message->inode, offsets[i]};
 	__atomic_store_n(&header->stop_count, used, __ATOMIC_RELEASE);
+}
+
+/* Does what a newly mapped file needs before the program goes on. */
+static void on_image(void *context, struct channel_header *header, const struct channel_message_image *message)
+{
+	struct software_session *session = context;
+	char path[CHANNEL_PATH_SIZE];
+
+	if (!message->path_length || message->path_length >= sizeof(path))
+		return;
+	memcpy(path, message + 1, message->path_length);
+	path[message->path_length] = 0;
+	if (session->session->settings->stop_at)
+		find_stops(session, header, path, message);
+	/* Without memory for values, the recording ends at the next use of memory. */
+	if (session->values)
+		(void)record_values_image(session->values, path, message->device, message->inode);
+}
+
+static int on_values(void *context, const struct channel_message_values *message)
+{
+	return record_values_take(((struct software_session *)context)->values, message);
 }
 
 static int parse_functions(const struct record_settings *settings, struct software_session *made)
@@ -146,10 +167,11 @@ static int begin(struct software_session *made, const struct record_settings *se
 	const struct channel *channel = &made->channel.channel;
 	int status = 0;
 
-	if (settings->stop_at) {
-		made->channel.on_image = find_stops;
-		made->channel.context = made;
-	}
+	made->channel.context = made;
+	if (settings->stop_at || made->values)
+		made->channel.on_image = on_image;
+	if (made->values)
+		made->channel.on_values = on_values;
 	if (settings->start_at)
 		status = software_watch_start(channel, &made->start_at, &made->watch);
 	for (size_t i = 0; status == 0 && i < settings->pt.pids.count; i++)
@@ -183,14 +205,19 @@ static int open_source(struct record_session *session, void **state)
 		software_image_write(&config, made->channel.channel.base + CHANNEL_HEADER_SIZE);
 	if (status == 0) {
 		status = wait_for(&session->wait, &made->channel);
+		if (status == 0 && config.values_size)
+			status = record_values_new(
+				&session->settings->values, &session->capture,
+				(void *)(made->channel.channel.base + channel_values_offset(&config)), &made->values);
 		if (status == 0)
 			status = begin(made, session->settings);
 		if (status < 0)
 			record_channel_close(&made->channel);
 	}
-	if (status < 0)
+	if (status < 0) {
+		record_values_free(made->values);
 		free(made);
-	else
+	} else
 		*state = made;
 	return status;
 }
@@ -320,6 +347,7 @@ static int wait_for_threads(struct record_channel *channel, uint64_t most)
 
 static int finish(void *state, bool alone)
 {
+	const struct record_values *values = ((struct software_session *)state)->values;
 	struct record_channel *channel = channel_of(state);
 	int status;
 
@@ -338,6 +366,10 @@ static int finish(void *state, bool alone)
 	}
 	if (status == 0)
 		status = record_channel_cpus_finish(&channel->cpus);
+	if (status == 0 && values) {
+		record_values_finish(values);
+		status = record_values_losses(values);
+	}
 	return status == 0 ? record_channel_count_losses(channel) : status;
 }
 
@@ -371,6 +403,7 @@ static int verdict(void *state, const struct record_session *session)
 static void close_source(void *state)
 {
 	software_watch_stop(&((struct software_session *)state)->watch);
+	record_values_free(((struct software_session *)state)->values);
 	record_channel_close(channel_of(state));
 	free(state);
 }
@@ -383,6 +416,10 @@ static const struct common_option software_options[] = {
 	 COMMON_STRING(struct record_settings, start_at)},
 	{"stop-at", 0, "[FILE:]FUNCTION", "a recorded process that reaches FUNCTION goes on natively",
 	 COMMON_STRING(struct record_settings, stop_at)},
+	{"values", 0, "FUNCTION(EXPRESSION,...)",
+	 "events of the values of arguments, members, globals and of $return at each call of FUNCTION, by debug "
+	 "information; without brackets all arguments and the result; several times",
+	 COMMON_STRINGS(struct record_settings, values, UINT64_MAX)},
 	{NULL},
 };
 

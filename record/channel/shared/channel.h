@@ -9,6 +9,7 @@
 
 #include <ptl/trace.h>
 
+#include "record/channel/shared/values.h"
 #include "record/proc/target.h"
 
 /*
@@ -16,7 +17,7 @@
  * header, and is mapped into each new program from /proc/<pid>/fd/<n>. The runtime maps the whole arena, and closes the
  * descriptor. Children made by fork inherit the mapping. Programs started by execve open the path again.
  *
- *   arena    header (CHANNEL_HEADER_SIZE bytes) | slot 0 | slot 1 | ... | slot slot_count-1
+ *   arena    header (CHANNEL_HEADER_SIZE bytes) | runtime | plans of values | slot 0 | slot 1 | ... | slot slot_count-1
  *   slot     struct channel_slot (CHANNEL_SLOT_STATE_SIZE bytes) | message, PT ring + slack | the runtime's stacks
  *
  * A slot belongs to one traced thread. The thread is the only producer of the slot's rings, and the recorder is the
@@ -27,7 +28,7 @@
  */
 
 #define CHANNEL_MAGIC 0x314e4148434c5450ull /* "PTLCHAN1" in memory */
-#define CHANNEL_VERSION 8u
+#define CHANNEL_VERSION 9u
 #define CHANNEL_CPUS_MAX 64u
 #define CHANNEL_HEADER_SIZE 16384u
 #define CHANNEL_SLOT_STATE_SIZE 8192u
@@ -66,6 +67,7 @@ struct channel_config {
 	uint64_t runtime_size;              /* bytes of the software source's runtime in the arena */
 	uint64_t runtime_code;              /* bytes of code at the runtime's start */
 	uint64_t runtime_entry;             /* offset of the runtime's first instruction */
+	uint64_t values_size;               /* bytes of struct channel_values in the arena; 0: no --values */
 	char arena_path[CHANNEL_PATH_SIZE]; /* path for any process to open the arena: /proc/<pid>/fd/<n> */
 };
 
@@ -231,6 +233,7 @@ enum channel_message_type {
 	CHANNEL_MSG_THREAD_NAME = 17,
 	CHANNEL_MSG_CPU = 18,
 	CHANNEL_MSG_SIGNAL = 19,
+	CHANNEL_MSG_VALUES = 20,
 };
 
 /*
@@ -456,6 +459,23 @@ struct channel_message_thread_name {
 	/* length bytes follow, no NUL */
 };
 
+/*
+ * Values at a function of --values. The values follow in the order of the plan's fields, as enum channel_value_kind
+ * says. The message has no sequence number: its order among the thread's messages is enough.
+ */
+struct channel_message_values {
+	struct channel_message header;
+	uint32_t plan;      /* index in struct channel_values */
+	uint32_t tail_call; /* 1: the function ends with a jump to another function, and no values follow */
+	uint64_t missing;   /* a bit per field: instead of the value follows the address that cannot be read, u64 */
+	uint32_t length;
+	uint32_t reserved;
+	/* length bytes follow */
+};
+
+/* In place of an address: the message has no room for the value. */
+#define CHANNEL_VALUE_NO_ROOM UINT64_MAX
+
 /* A message text for the user and the trace. */
 struct channel_message_note {
 	struct channel_message header;
@@ -472,10 +492,16 @@ _Static_assert(sizeof(struct channel_slot) <= CHANNEL_SLOT_STATE_SIZE, "the slot
 /* Bytes of a thread's stacks of the runtime, behind the rings. */
 #define CHANNEL_RUNTIME_SIZE (144u << 10)
 
-/* Returns the offset of the first slot, behind the header and the runtime's image. */
-static inline uint64_t channel_slots(const struct channel_config *config)
+/* Returns the offset of struct channel_values, behind the header and the runtime's image. */
+static inline uint64_t channel_values_offset(const struct channel_config *config)
 {
 	return CHANNEL_HEADER_SIZE + ((config->runtime_size + 4095) & ~4095ull);
+}
+
+/* Returns the offset of the first slot. */
+static inline uint64_t channel_slots(const struct channel_config *config)
+{
+	return channel_values_offset(config) + ((config->values_size + 4095) & ~4095ull);
 }
 
 static inline uint64_t channel_slot_size(const struct channel_config *config)

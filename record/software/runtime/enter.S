@@ -74,6 +74,14 @@ check_slow:
 	mov rsi, gs:[RUNTIME_SCRATCH + 24]
 	jmp enter_runtime
 
+/* At a function of --values. rax: address at which the thread goes on; rax's own value is in scratch 0. */
+	.globl runtime_to_values
+	.hidden runtime_to_values
+runtime_to_values:
+	mov gs:[RUNTIME_TARGET], rax
+	mov rax, gs:[RUNTIME_SCRATCH]
+	ENTER RUNTIME_REASON_VALUES
+
 runtime_to_syscall:
 	ENTER RUNTIME_REASON_SYSCALL
 runtime_to_other:
@@ -452,6 +460,15 @@ runtime_fxrstor:
 runtime_fxrstor_at:
 	fxrstor64 [rdi]
 	mov eax, 1
+	ret
+
+/* void runtime_store_vectors(void *area): stores the low 16 bytes of the vector registers 0 to 15. */
+	.globl runtime_store_vectors
+	.hidden runtime_store_vectors
+runtime_store_vectors:
+	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	movups [rdi + 16 * \n], xmm\n
+	.endr
 	ret
 
 /* Entry point of a program, or of a thread of a running program. rsi: enum runtime_entry, which defines rdi. */

@@ -25,10 +25,12 @@
 #define RUNTIME_TO_RETURN_MISS (RUNTIME_THREAD_AT + 264)
 #define RUNTIME_TO_SYSCALL (RUNTIME_THREAD_AT + 272)
 #define RUNTIME_TO_OTHER (RUNTIME_THREAD_AT + 280)
+#define RUNTIME_TO_VALUES (RUNTIME_THREAD_AT + 288)
 #define RUNTIME_IN_SYSCALL (RUNTIME_THREAD_AT + 296)
 #define RUNTIME_PENDING (RUNTIME_THREAD_AT + 304)
 #define RUNTIME_SELF (RUNTIME_THREAD_AT + 312)
 #define RUNTIME_TARGETS_AT (RUNTIME_THREAD_AT + 320)
+#define RUNTIME_ENTERED (RUNTIME_THREAD_AT + 328)
 #define RUNTIME_RETURNS (RUNTIME_THREAD_AT + 512) /* 64 entries of 16 bytes */
 
 /* struct channel_slot's members. */
@@ -55,6 +57,12 @@
 #define RUNTIME_REASON_OTHER 7       /* the instruction at pc must be emulated */
 #define RUNTIME_REASON_FAULT 8       /* a signal handler put the program's state here */
 #define RUNTIME_REASON_START 9       /* a thread begins at pc */
+#define RUNTIME_REASON_VALUES 10     /* a function of --values; thread->exit has plan and flags */
+
+/* thread->exit at a function of --values: number of the plan, and flags. */
+#define RUNTIME_VALUES_PLAN 0xffff
+#define RUNTIME_VALUES_BRANCH 0x10000    /* the instruction at pc is no plain instruction */
+#define RUNTIME_VALUES_TAIL_CALL 0x20000 /* the instruction at pc jumps to another function */
 
 /* Result of a program's system call that the recorder has ended: see struct channel_kick. */
 #define RUNTIME_KICKED -8192

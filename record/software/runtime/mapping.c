@@ -82,8 +82,8 @@ static void send_image(struct runtime_thread *thread, struct channel_image *imag
 	uint32_t must_send = CHANNEL_IMAGE_ANONYMOUS | CHANNEL_IMAGE_DELETED | CHANNEL_IMAGE_WRITABLE;
 
 	image->have = false;
-	/* With --stop-at the recorder answers once the functions of the file are known. */
-	if (image->flags & must_send && runtime.config.stops && image->path)
+	/* With --stop-at and --values the recorder answers once the functions of the file are known. */
+	if (image->flags & must_send && (runtime.config.stops || runtime.config.values_size) && image->path)
 		runtime_request(thread, &message.header, sizeof(message), image->path, message.path_length);
 	else if (image->flags & must_send)
 		runtime_send(thread, &message.header, sizeof(message), image->path, message.path_length);

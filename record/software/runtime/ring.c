@@ -126,7 +126,8 @@ bool runtime_send(struct runtime_thread *thread, struct channel_message *message
 		message->pt_offset = slot->pt_head;
 	if (!message->time)
 		message->time = runtime_encoder_now(slot, &runtime.config);
-	message->sequence = __atomic_add_fetch(&runtime.header->sequence, 1, __ATOMIC_RELAXED);
+	if (message->type != CHANNEL_MSG_VALUES)
+		message->sequence = __atomic_add_fetch(&runtime.header->sequence, 1, __ATOMIC_RELAXED);
 	copy_in(slot, slot->message_head, message, size);
 	if (tail_size)
 		copy_in(slot, slot->message_head + size, tail, tail_size);

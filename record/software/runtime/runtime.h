@@ -58,6 +58,7 @@ struct runtime_thread {
 	uint64_t pending; /* number of caught signals */
 	struct runtime_thread *self;
 	const struct cache_target **targets; /* table of indirect branch targets */
+	uint64_t entered; /* 1 + the plan whose function was entered, until the plan's place; 0: none */
 	struct channel_slot *slot;
 	struct runtime_pending_signal *signals; /* RUNTIME_PENDING_MAX */
 	uint64_t mask;                          /* the program's blocked signals while `pending` is not 0 */
@@ -155,11 +156,12 @@ bool runtime_copy(void *to, const void *from, size_t size);
 bool runtime_xsave(void *area, uint64_t mask);
 bool runtime_xrstor(const void *area, uint64_t mask);
 bool runtime_fxrstor(const void *area);
+void runtime_store_vectors(void *area);
 extern const char runtime_to_link[], runtime_to_check[], runtime_to_indirect[], runtime_to_return_miss[],
-	runtime_to_syscall[], runtime_to_other[], runtime_resume[], runtime_syscall_check[], runtime_syscall_at[],
-	runtime_syscall_behind[], runtime_syscall_interrupted[], runtime_syscall_kicked[], runtime_signal_entry[],
-	runtime_signal_return[], runtime_copy_at[], runtime_copy_end[], runtime_copy_failed[], runtime_xsave_at[],
-	runtime_xrstor_at[], runtime_fxrstor_at[];
+	runtime_to_syscall[], runtime_to_other[], runtime_to_values[], runtime_resume[], runtime_syscall_check[],
+	runtime_syscall_at[], runtime_syscall_behind[], runtime_syscall_interrupted[], runtime_syscall_kicked[],
+	runtime_signal_entry[], runtime_signal_return[], runtime_copy_at[], runtime_copy_end[], runtime_copy_failed[],
+	runtime_xsave_at[], runtime_xrstor_at[], runtime_fxrstor_at[];
 
 #define RUNTIME_CALL(number, ...) RUNTIME_CALL_(number, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
 #define RUNTIME_CALL_(number, a, b, c, d, e, f, ...)                                                                   \
@@ -308,6 +310,26 @@ void runtime_interrupt(struct runtime_thread *thread, bool trapped);
 uint64_t runtime_now(struct runtime_thread *thread);
 /* Makes all threads of the process leave the cache at their next block and go on natively. */
 void runtime_let_go(struct runtime_thread *thread, const char *why);
+
+/*
+ * Writes the pending TNT bits and a time, so that events before and behind have an exact place in the flow. at_pc: also a
+ * PTWRITE packet of the plain instruction at pc, with the number. Returns a time of the place, which no packet has.
+ */
+uint64_t runtime_mark(struct runtime_thread *thread, uint32_t number, bool at_pc);
+
+/* ---- values.c ---- */
+
+struct instruction;
+
+/* Returns whether any function of --values is known. */
+bool runtime_values_known(void);
+/*
+ * Returns the first plan from `from` on with a place at the instruction at pc; TRANSLATE_NO_PLAN: none. *enters: the place
+ * is the entry of a function whose values are read further on. The caller holds runtime.lock.
+ */
+uint32_t runtime_values_place(uint64_t pc, const struct instruction *in, uint32_t from, bool *enters);
+/* Reads and sends the values of the plan in thread->exit. */
+void runtime_values_take(struct runtime_thread *thread);
 
 /* ---- cache.c ---- */
 

@@ -163,6 +163,24 @@ void runtime_interrupt(struct runtime_thread *thread, bool trapped)
 	between(thread);
 }
 
+uint64_t runtime_mark(struct runtime_thread *thread, uint32_t number, bool at_pc)
+{
+	struct channel_slot *slot = thread->slot;
+	struct runtime_step step = begin(thread);
+	const uint64_t time = runtime_now(thread);
+
+	runtime_step_mark(&step, number, at_pc ? thread->pc : 0, time + 1);
+	runtime_step_commit(&step);
+	runtime_encoder_wrap(slot, &runtime.config);
+	if (!runtime_encoder_has_room(slot, &runtime.config))
+		wait_for_room(thread);
+	runtime_encoder_set_limit(slot, &runtime.config);
+	/* Bits do not accumulate up to a check: a PSB or the recorder's stop needs a request. */
+	if (psb_is_due(slot) || __atomic_load_n(&runtime.header->stop, __ATOMIC_RELAXED))
+		runtime_thread_call(thread);
+	return time;
+}
+
 static void indirect(struct runtime_thread *thread)
 {
 	struct runtime_step step = begin(thread);
@@ -374,6 +392,9 @@ void runtime_serve(struct runtime_thread *thread)
 		}
 		return;
 	}
+	case RUNTIME_REASON_VALUES:
+		runtime_values_take(thread);
+		return;
 	case RUNTIME_REASON_CHECK: {
 		struct runtime_step step = begin(thread);
 

@@ -46,6 +46,8 @@ HAS_OFFSET(in_syscall, RUNTIME_IN_SYSCALL);
 HAS_OFFSET(pending, RUNTIME_PENDING);
 HAS_OFFSET(self, RUNTIME_SELF);
 HAS_OFFSET(targets, RUNTIME_TARGETS_AT);
+HAS_OFFSET(entry[6], RUNTIME_TO_VALUES);
+HAS_OFFSET(entered, RUNTIME_ENTERED);
 _Static_assert(offsetof(struct channel_slot, pt_head) == RUNTIME_SLOT_PT_HEAD &&
 		       offsetof(struct channel_slot, pt_bias) == RUNTIME_SLOT_PT_BIAS &&
 		       offsetof(struct channel_slot, pt_limit) == RUNTIME_SLOT_PT_LIMIT &&
@@ -139,7 +141,7 @@ static void prepare(struct runtime_thread *thread, struct channel_slot *slot, bo
 		.table = runtime_cache_table(),
 		.targets = runtime_cache_targets(),
 		.entry = {runtime_to_link, runtime_to_check, runtime_to_indirect, runtime_to_return_miss,
-			  runtime_to_syscall, runtime_to_other},
+			  runtime_to_syscall, runtime_to_other, runtime_to_values},
 		.self = thread,
 		.slot = slot,
 		.signals = (struct runtime_pending_signal *)(void *)(extra + STACK_SIZE + ALTSTACK_SIZE),

@@ -6,6 +6,7 @@
  */
 #include "record/software/runtime/translate_state.h"
 
+#define PLACES_MAX 8u /* largest number of plans with a place at one instruction */
 /* maximal number of 8-byte words of a block */
 #define CHECKED_WORDS (TRANSLATE_INSTRUCTIONS_MAX * INSTRUCTION_MAX / 8 + 1)
 
@@ -276,6 +277,50 @@ static void emit_byte_check(struct translation *t, unsigned length)
 	}
 }
 
+static bool has_place(const struct translate_block *block, uint64_t pc, const struct instruction *in)
+{
+	bool enters;
+
+	return block->find_place && block->find_place(pc, in, 0, &enters) != TRANSLATE_NO_PLAN;
+}
+
+/* Writes the way to the runtime at a place of --values, and back. */
+static void emit_take(struct translation *t, uint32_t plan, const struct instruction *in)
+{
+	const uint32_t flags = (in->kind == INSTRUCTION_PLAIN ? 0 : RUNTIME_VALUES_BRANCH) |
+			       (in->kind == INSTRUCTION_JUMP ? RUNTIME_VALUES_TAIL_CALL : 0);
+	uint8_t *site;
+
+	emit_store_32(&t->e, RUNTIME_EXIT, plan | flags);
+	runtime_translate_pc(t, t->block->pc);
+	emit_store(&t->e, RUNTIME_SCRATCH, RAX);
+	/* lea rax, [rip + behind] */
+	emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8d, 0x05}, 3);
+	site = t->e.at;
+	emit_4(&t->e, 0);
+	emit_jump_gs(&t->e, RUNTIME_TO_VALUES);
+	runtime_translate_set_displacement(site, t->e.at);
+}
+
+/* Writes the work at the block's first instruction, for at most PLACES_MAX plans. */
+static void emit_places(struct translation *t)
+{
+	const struct translate_block *block = t->block;
+	const struct instruction *in = &t->decoded[0];
+	uint32_t plan = 0;
+	bool enters;
+
+	for (unsigned i = 0; block->find_place && i < PLACES_MAX; i++, plan++) {
+		plan = block->find_place(block->pc, in, plan, &enters);
+		if (plan == TRANSLATE_NO_PLAN)
+			return;
+		if (enters)
+			emit_store_64(&t->e, RUNTIME_ENTERED, plan + 1);
+		else
+			emit_take(t, plan, in);
+	}
+}
+
 /* Decodes the block's instructions. Returns the block's length in bytes. */
 static unsigned decode_block(struct translation *t)
 {
@@ -286,6 +331,9 @@ static unsigned decode_block(struct translation *t)
 		struct instruction *in = &t->decoded[t->decoded_count];
 
 		if (!runtime_instruction_decode(block->bytes + offset, block->size - offset, in))
+			break;
+		/* A place is at the beginning of a block. */
+		if (offset && has_place(block, block->pc + offset, in))
 			break;
 		t->decoded_count++;
 		offset += in->length;
@@ -320,6 +368,7 @@ void runtime_translate_block(struct translate_block *block)
 	block->body = (uint32_t)(t.e.at - block->code);
 	if (block->options.check_bytes)
 		emit_byte_check(&t, length);
+	emit_places(&t);
 	while (block->step_count < t.decoded_count) {
 		const struct instruction *in = &t.decoded[block->step_count];
 

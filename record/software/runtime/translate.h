@@ -7,12 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct instruction;
+
 /* maximal number of TNT bits of a block: together with up to 46 pending bits they fit into a word */
 #define TRANSLATE_BITS_MAX 14u
 #define TRANSLATE_INSTRUCTIONS_MAX 48u
 /* maximal size of a block's translation in bytes, exits included */
 #define TRANSLATE_CODE_MAX 16384u
 #define TRANSLATE_COLD_MAX 2048u
+#define TRANSLATE_NO_PLAN UINT32_MAX
 
 /* One instruction of a block: place of the translation, and data to restore registers after a fault. */
 struct translate_step {
@@ -45,6 +48,11 @@ struct translate_block {
 	/* Returns the number of a new exit to pc; the jump's displacement is at site. */
 	uint32_t (*add_exit)(void *context, uint64_t pc, uint8_t *site);
 	void *context;
+	/*
+	 * Finds a plan from `from` on with a place at the instruction at pc: see runtime_values_place. NULL: there are no
+	 * such places.
+	 */
+	uint32_t (*find_place)(uint64_t pc, const struct instruction *in, uint32_t from, bool *enters);
 	/* Out. */
 	uint32_t length;    /* bytes of the program */
 	uint32_t code_size; /* bytes of the hot translation */
