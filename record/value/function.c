@@ -410,7 +410,7 @@ static bool begin_function(const struct value_file *file, uint64_t address, stru
 	};
 	reading->optimized = is_optimized(&reading->unit, &reading->die);
 	function->inlined = is_inlined(&reading->die);
-	reading->body = find_body(&reading->unit, function);
+	reading->body = reading->scope.body = find_body(&reading->unit, function);
 	return true;
 }
 

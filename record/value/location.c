@@ -133,6 +133,47 @@ static bool push_cfa(struct machine *machine)
 	return done ? pushed : fail(machine, "no unwind table describes the frame of its function");
 }
 
+/* Computes the CFA of the function's body as a register plus an offset. */
+static bool find_body_cfa(const struct value_scope *scope, unsigned *number, int64_t *offset)
+{
+	bool found = false;
+
+	for (unsigned i = 0; i < 2 && scope->body && !found; i++) {
+		Dwarf_Frame *frame = NULL;
+		Dwarf_Op *ops;
+		size_t count;
+
+		if (!scope->frames[i] || dwarf_cfi_addrframe(scope->frames[i], scope->body, &frame) != 0)
+			continue;
+		if (dwarf_frame_cfa(frame, &ops, &count) == 0 && count == 1) {
+			found = ops[0].atom == DW_OP_bregx ||
+				(ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg15);
+			*number = ops[0].atom == DW_OP_bregx ? (unsigned)ops[0].number
+							     : (unsigned)ops[0].atom - DW_OP_breg0;
+			*offset = (int64_t)(ops[0].atom == DW_OP_bregx ? ops[0].number2 : ops[0].number);
+		}
+		free(frame);
+	}
+	return found;
+}
+
+/*
+ * Clang counts from the stack pointer, or the frame pointer, of the function's body. Finds memory of the caller's frame,
+ * which is at the CFA or above. *offset: of the memory from the CFA.
+ */
+static bool is_in_caller(const struct machine *machine, const Dwarf_Op *base, int64_t *offset)
+{
+	int64_t cfa;
+	unsigned number;
+
+	if (base->atom < DW_OP_reg0 || base->atom > DW_OP_reg15 || machine->scope->pc != machine->scope->entry ||
+	    !find_body_cfa(machine->scope, &number, &cfa) || number != (unsigned)base->atom - DW_OP_reg0 ||
+	    *offset < cfa)
+		return false;
+	*offset -= cfa;
+	return true;
+}
+
 static bool push_frame_base(struct machine *machine, int64_t offset)
 {
 	Dwarf_Attribute attribute;
@@ -142,6 +183,10 @@ static bool push_frame_base(struct machine *machine, int64_t offset)
 	if (!dwarf_attr_integrate(machine->scope->function, DW_AT_frame_base, &attribute) ||
 	    dwarf_getlocation_addr(&attribute, machine->scope->pc, &ops, &count, 1) != 1 || !count)
 		return fail(machine, "its function has no frame base here");
+	if (is_in_caller(machine, &ops[0], &offset)) {
+		machine->location.in_caller = true;
+		return push_register(machine, DWARF_RSP, 8 + offset);
+	}
 	if (ops[0].atom == DW_OP_call_frame_cfa && offset >= 0)
 		machine->location.in_caller = true;
 	else
@@ -190,6 +235,18 @@ static bool push_entry_value(struct machine *machine, const Dwarf_Op *op, Dwarf_
 		return false;
 	machine->is_register = false;
 	return true;
+}
+
+/* Pushes an address of the unit's table of addresses. */
+static bool push_indexed(struct machine *machine, const Dwarf_Op *op, Dwarf_Attribute *attribute)
+{
+	Dwarf_Attribute indexed;
+	Dwarf_Addr address;
+
+	if (!attribute || dwarf_getlocation_attr(attribute, op, &indexed) != 0 ||
+	    dwarf_formaddr(&indexed, &address) != 0)
+		return fail(machine, "its address is not in the file");
+	return push(machine, CHANNEL_VALUE_IMAGE, 0, (int64_t)address);
 }
 
 /* Converts the value to an integer type. */
@@ -305,6 +362,10 @@ static bool run_with(struct machine *machine, const Dwarf_Op *ops, size_t count,
 				done = keep_bits(machine, ops[i++].number);
 			else
 				done = step_of(machine, &ops[i]);
+			break;
+		case DW_OP_addrx:
+		case DW_OP_GNU_addr_index:
+			done = push_indexed(machine, &ops[i], attribute);
 			break;
 		case DW_OP_convert:
 		case DW_OP_GNU_convert:

@@ -44,6 +44,7 @@ struct value_scope {
 	Dwarf_CFI *frames[2]; /* .eh_frame and .debug_frame; NULL: none */
 	uint64_t pc;          /* address of the place */
 	uint64_t entry;       /* address of the function's first instruction */
+	uint64_t body;        /* address behind the instructions that make the frame; 0: unknown */
 };
 
 void value_step(struct value_steps *steps, enum channel_value_op op, unsigned index, int64_t operand);

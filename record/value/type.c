@@ -248,6 +248,8 @@ void value_access(struct value_object *object, const struct value_expression *ex
 			value_follow_references(object);
 			if (object->has_type && dwarf_tag(&object->type) == DW_TAG_pointer_type)
 				value_follow(object);
+			else if (object->has_type && dwarf_tag(&object->type) == DW_TAG_array_type)
+				take_element(object, 0);
 			else
 				lose(object, "it is no pointer");
 			break;

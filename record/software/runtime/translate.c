@@ -363,6 +363,9 @@ void runtime_translate_block(struct translate_block *block)
 	if (block->cut)
 		return;
 	t.check = runtime_translate_place_check(&t);
+	/* A thread that a check within the instruction stops goes on at the block's head: the check comes before the place. */
+	if (t.check.kind == CHECK_IN_RETURN && t.decoded_count == 1 && has_place(block, block->pc, &t.decoded[0]))
+		t.check = (struct check_place){CHECK_BEFORE, 0, true};
 	t.check_site = NULL;
 	emit_head(&t);
 	block->body = (uint32_t)(t.e.at - block->code);
