@@ -221,14 +221,16 @@ void runtime_step_psb(struct runtime_step *step, uint64_t time, uint64_t ip)
 	step->at += format_pt_put_psbend(step->at);
 }
 
-void runtime_step_mark(struct runtime_step *step, uint32_t number, uint64_t ip, uint64_t time)
+uint64_t runtime_step_stand(struct runtime_step *step, uint64_t ip, const uint32_t *number)
 {
+	uint64_t time;
+
 	before_ip_packet(step);
-	if (ip) {
-		step->at += format_pt_put_ptwrite(step->at, number, 4, true);
-		step->at += format_pt_put_fup(step->at, &step->slot->last_ip, ip);
-	}
-	put_full_time(step, time);
+	time = runtime_encoder_now(step->slot, step->config);
+	step->at += number ? format_pt_put_ptwrite(step->at, *number, 4, true) : format_pt_put_exstop(step->at, true);
+	step->at += format_pt_put_fup(step->at, &step->slot->last_ip, ip);
+	put_full_time(step, time + 1);
+	return time;
 }
 
 void runtime_step_commit(struct runtime_step *step)

@@ -62,10 +62,11 @@ uint64_t runtime_step_position(const struct runtime_step *step);
 void runtime_step_psb(struct runtime_step *step, uint64_t time, uint64_t ip);
 
 /*
- * Writes the pending TNT bits and the full time. ip: address of a plain instruction, for a PTWRITE packet with the
- * number; 0: no such packet.
+ * Writes that the program stands at ip, and the full time at which execution goes on. number: operand of a PTWRITE packet,
+ * which lies behind the plain instruction at ip; NULL: EXSTOP, before the instruction. Returns a time before that time,
+ * not before any earlier packet's.
  */
-void runtime_step_mark(struct runtime_step *step, uint32_t number, uint64_t ip, uint64_t time);
+uint64_t runtime_step_stand(struct runtime_step *step, uint64_t ip, const uint32_t *number);
 
 /* Ends the step: writes the pending TNT bits and makes all packets visible to the recorder. */
 void runtime_step_commit(struct runtime_step *step);

@@ -61,8 +61,8 @@
 
 /* thread->exit at a function of --values: number of the plan, and flags. */
 #define RUNTIME_VALUES_PLAN 0xffff
-#define RUNTIME_VALUES_BRANCH 0x10000    /* the instruction at pc is no plain instruction */
-#define RUNTIME_VALUES_TAIL_CALL 0x20000 /* the instruction at pc jumps to another function */
+#define RUNTIME_VALUES_BRANCH 0x20000    /* the instruction at pc is no plain instruction */
+#define RUNTIME_VALUES_TAIL_CALL 0x10000 /* the instruction at pc jumps to another function */
 
 /* Result of a program's system call that the recorder has ended: see struct channel_kick. */
 #define RUNTIME_KICKED -8192

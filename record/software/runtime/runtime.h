@@ -312,10 +312,10 @@ uint64_t runtime_now(struct runtime_thread *thread);
 void runtime_let_go(struct runtime_thread *thread, const char *why);
 
 /*
- * Writes the pending TNT bits and a time, so that events before and behind have an exact place in the flow. at_pc: also a
- * PTWRITE packet of the plain instruction at pc, with the number. Returns a time of the place, which no packet has.
+ * Writes packets that the program stands at pc: flow before and behind has different times. number: of a PTWRITE packet
+ * behind the plain instruction at pc; NULL: before the instruction. Returns a time between both, which no packet has.
  */
-uint64_t runtime_mark(struct runtime_thread *thread, uint32_t number, bool at_pc);
+uint64_t runtime_stand(struct runtime_thread *thread, const uint32_t *number);
 
 /* ---- values.c ---- */
 

@@ -163,13 +163,12 @@ void runtime_interrupt(struct runtime_thread *thread, bool trapped)
 	between(thread);
 }
 
-uint64_t runtime_mark(struct runtime_thread *thread, uint32_t number, bool at_pc)
+uint64_t runtime_stand(struct runtime_thread *thread, const uint32_t *number)
 {
 	struct channel_slot *slot = thread->slot;
 	struct runtime_step step = begin(thread);
-	const uint64_t time = runtime_now(thread);
+	const uint64_t time = runtime_step_stand(&step, thread->pc, number);
 
-	runtime_step_mark(&step, number, at_pc ? thread->pc : 0, time + 1);
 	runtime_step_commit(&step);
 	runtime_encoder_wrap(slot, &runtime.config);
 	if (!runtime_encoder_has_room(slot, &runtime.config))

@@ -253,8 +253,8 @@ static uint64_t read_fields(struct reading *reading, const struct channel_value_
 static void take_plan(struct runtime_thread *thread, uint32_t number, bool tail_call)
 {
 	const struct channel_value_plan *plan = &values_of_arena()->plans[number];
-	/* A mark at an instruction that branches would lie behind the branch. */
-	const bool at_plain = plan->place != CHANNEL_VALUE_AT_RETURN && !(thread->exit & RUNTIME_VALUES_BRANCH);
+	/* The call begins with the function's first instruction: an event of the call lies behind this instruction. */
+	const bool behind = !(thread->exit & RUNTIME_VALUES_BRANCH);
 	struct channel_message_values message = {
 		.header.type = CHANNEL_MSG_VALUES,
 		.plan = number,
@@ -275,7 +275,7 @@ static void take_plan(struct runtime_thread *thread, uint32_t number, bool tail_
 			RUNTIME_CALL(SYS_rt_sigprocmask, SIG_BLOCK, &faults, 0, 8);
 	}
 	message.length = reading.size;
-	message.header.time = runtime_mark(thread, number, at_plain);
+	message.header.time = runtime_stand(thread, behind ? &number : NULL);
 	runtime_send(thread, &message.header, sizeof(message), reading.payload, reading.size);
 }
 
