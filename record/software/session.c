@@ -23,6 +23,7 @@
 #include "record/software/kick.h"
 #include "record/software/launch.h"
 #include "record/software/watch.h"
+#include "record/value/spec.h"
 #include "record/value/values.h"
 
 #define MILLISECOND 1000000ull
@@ -408,6 +409,17 @@ static void close_source(void *state)
 	free(state);
 }
 
+static int take_values(void *target, const char *argument)
+{
+	struct value_spec spec;
+	const int status = value_spec_parse(argument, &spec);
+
+	if (status < 0)
+		return status;
+	value_spec_free(&spec);
+	return common_string_list_add(&((struct record_settings *)target)->values, argument);
+}
+
 static const struct common_option software_options[] = {
 	{"", 0, NULL, "Packets made by software (--source software)"},
 	{"start-at", 0, "[FILE:]FUNCTION",
@@ -419,7 +431,7 @@ static const struct common_option software_options[] = {
 	{"values", 0, "FUNCTION(EXPRESSION,...)",
 	 "events of the values of arguments, members, globals and of $return at each call of FUNCTION, by debug "
 	 "information; without brackets all arguments and the result; several times",
-	 COMMON_STRINGS(struct record_settings, values, UINT64_MAX)},
+	 .take = take_values},
 	{NULL},
 };
 

@@ -242,6 +242,42 @@ static struct value_location locate_parameter(const struct reading *reading, Dwa
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
+/* Returns whether the entry is called `name`, which may begin with namespaces. */
+static bool has_scoped_name(Dwarf_Die *die, const char *name)
+{
+	const char *own, *end = name + strlen(name);
+	Dwarf_Die *scopes = NULL;
+	const int count = dwarf_getscopes_die(die, &scopes);
+	bool matches = count > 0;
+
+	/* The first scope is the entry itself. */
+	for (int i = 0; matches && i < count && end > name; i++) {
+		const size_t size = (own = dwarf_diename(&scopes[i])) ? strlen(own) : 0;
+
+		if (i && dwarf_tag(&scopes[i]) != DW_TAG_namespace && dwarf_tag(&scopes[i]) != DW_TAG_class_type &&
+		    dwarf_tag(&scopes[i]) != DW_TAG_structure_type)
+			break;
+		matches = size && (size_t)(end - name) >= size && !memcmp(end - size, own, size);
+		end -= matches ? size : 0;
+		if (matches && end - name >= 2 && end[-1] == ':' && end[-2] == ':')
+			end -= 2;
+		else
+			break;
+	}
+	free(scopes);
+	return matches && end == name;
+}
+
+/* Returns whether the entry defines the variable that is declared in a namespace or class. */
+static bool defines(Dwarf_Die *die, const char *name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Die declared;
+
+	return dwarf_attr(die, DW_AT_specification, &attribute) && dwarf_formref_die(&attribute, &declared) &&
+	       has_scoped_name(&declared, name);
+}
+
 /* Finds a global variable, also in namespaces. name: with or without namespaces. */
 static bool find_variable(Dwarf_Die *within, const char *name, unsigned depth, Dwarf_Die *found)
 {
@@ -253,7 +289,7 @@ static bool find_variable(Dwarf_Die *within, const char *name, unsigned depth, D
 		const int tag = dwarf_tag(&child);
 		Dwarf_Attribute attribute;
 
-		if (tag == DW_TAG_variable && own && !strcmp(own, name) &&
+		if (tag == DW_TAG_variable && own && (!strcmp(own, name) || defines(&child, name)) &&
 		    dwarf_attr_integrate(&child, DW_AT_location, &attribute)) {
 			*found = child;
 			return true;

@@ -2,6 +2,7 @@
 # Flags of single programs beyond the common flags, and generated files of programs.
 
 flags_static     := -static
+flags_value_classes := -std=c++17
 flags_no_other_memory := -static
 flags_static_pie := -static-pie
 flags_tasks      := -static -no-pie

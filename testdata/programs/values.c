@@ -14,7 +14,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifdef __clang__
+#define NOT_INLINED __attribute__((noinline, used, visibility("default")))
+#else
 #define NOT_INLINED __attribute__((noinline, noclone, used, visibility("default")))
+#endif
 #define ROUNDS 25
 
 enum colour { RED = -1, GREEN = 5, BLUE };

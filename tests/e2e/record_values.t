@@ -4,10 +4,10 @@
 import collections
 import json
 import os
+import re
 import shutil
-import sys
 
-from scratch_test import DUMP, RECORD, Failed, check, output, path, plan, run, skip, write
+from scratch_test import DUMP, RECORD, check, output, path, plan, run, skip, write
 
 SOURCES = os.path.join(os.path.dirname(os.environ["PTL_TESTS"]), "testdata", "programs")
 C_VALUES = {
@@ -24,7 +24,6 @@ C_VALUES = {
     "jumps": "jumps(depth)",
     "loops": "values:loops($return)",
 }
-TAIL_CALL = "<it is the result of the function that is jumped to>"
 
 
 def record(program, values, *options, arguments=()):
@@ -158,4 +157,78 @@ for name in (GCC, CLANG):
             compare_with_gdb(label, path("values"), THREADLESS, level != "-O0" and name == GCC)
         else:
             skip(f"{label}: gdb's values", "no gdb")
+
+# ---- C++ and Rust ----------------------------------------------------------------------------------------------------
+
+CXX_VALUES = ["shop::counter::add(i.name, i.id, i.k, i.price, n, twice, this->total, shop::sold, $return)",
+              "shop::counter::label(prefix, name, $return)"]
+for name in (compiler("g++", "g++-12"), compiler("clang++")):
+    for level in ("-O0", "-O2"):
+        if name and build("classes", "value_classes.cpp", name, "-std=c++17", "-g", level):
+            compare(f"{name} {level}", path("classes"), CXX_VALUES, 0 if level == "-O0" else 2)
+        else:
+            skip(f"C++ {level}", "no compiler, or the compiler fails")
+for level in ("0", "3"):
+    if compiler("rustc") and build("types", "value_types.rs", "rustc", "-g", "-C", f"opt-level={level}"):
+        done, found = record(path("types"), ["price(item.name, item.count, item.ratio, item.kind, factor, text, on, $return)",
+                                             "title(n, $return)"])
+        said_lines = [json.loads(text) for text in done.stdout.splitlines()]
+        bad = [pair for pair in zip(map(plain, found), said_lines, strict=False) if wrong_line({**pair[0], "tid": 0}, pair[1])]
+        check(f"Rust, opt-level {level}: {len(found)} events have the program's values", len(found) == len(said_lines) > 0 and not bad,
+              len(found), len(said_lines), *bad[:5], done.stderr)
+    else:
+        skip(f"Rust, opt-level {level}", "no compiler, or the compiler fails")
+
+# ---- places ----------------------------------------------------------------------------------------------------------
+
+CALL = re.compile(r"\s*[\d.]+\s+\S+ \S+\s+\S+ \S+\s+\d+\s+\d+\s+\d+\s+(\S+)")
+
+
+def misplaced(*options):
+    """Number of events of values, and of those that ptl-dump calls shows outside of their function."""
+    events, wrong, function = 0, 0, None
+    for line in output(DUMP, "calls", "--no-fold", "--events", *options, "trace.ptl").splitlines():
+        event, call = re.search(r"\*\* PTL-Values/(\w+)", line), CALL.match(line)
+        if event:
+            events += 1
+            wrong += event.group(1) != function
+        elif call:
+            function = call.group(1)
+    return events, wrong
+
+
+def expected(i):
+    return {"i": i, "p->value": i if i % 7 else "<cannot read memory at 0x0>", "s": "text" if i % 5 else "<cannot read memory at 0x10>"}
+
+
+CALLS = 3000
+if GCC and build("places", "value_places.c", GCC, "-g", "-O2", "-pthread"):
+    natively = output(path("places"), str(CALLS))
+    for options in ([], ["--clock", "virtual"], ["--no-retcomp"], ["--timing", "cyc"], ["--timing", "tsc", "--per-cpu", "2"]):
+        label = " ".join(options) or "default options"
+        for timer in ([], ["timer"]):
+            done, found = record(path("places"), ["f(i, p->value, s, $return)"], *options, arguments=[str(CALLS), *timer])
+            threads = by_thread(map(plain, found))
+            right = [all(event == {"event": "f", **expected(at // 2)} if at % 2 == 0 else
+                         event == {"event": "f/return", "$return": at // 2 * 3 + (at // 2 if at // 2 % 7 else -1)}
+                         for at, event in enumerate(thread)) for thread in threads]
+            check(f"{label}{', with signals' if timer else ''}: each call has its two events", done.stdout == natively and
+                  sorted(map(len, threads)) == [2 * (CALLS + i) for i in range(3)] and all(right), list(map(len, threads)), right, done)
+            if not timer:
+                for engine in ("native", "libipt"):
+                    events, wrong = misplaced("--engine", engine)
+                    check(f"{label}: {engine} shows {events} events in their calls", events == 2 * (3 * CALLS + 3) and not wrong, wrong)
+        verified = run(DUMP, "verify", "trace.ptl")
+        check(f"{label}: both engines agree", verified.returncode == 0, verified)
+else:
+    skip("places", "no compiler")
+
+# ---- mistakes --------------------------------------------------------------------------------------------------------
+
+for text, said in (("f(a b)", "expected a parameter"), ("f(a->)", "expected a parameter"), ("(a)", "names no function"),
+                   ("f(a[x])", "expected a parameter"), ("f(" + ", ".join("a" * 40) + ")", "at most 32 expressions")):
+    failed = run(RECORD, "-f", "-o", "mistake.ptl", "--source", "software", "--values", text, "--", "true")
+    check(f"--values '{text[:20]}' is a mistake", failed.returncode == 2 and said in failed.stderr and not os.path.exists(path("mistake.ptl")), failed)
+absent = run(RECORD, "-f", "-o", "absent.ptl", "--source", "software", "--values", "no_such_function", "--", "true")
+check("an unknown function is reported, and the program runs", absent.returncode == 0 and "no_such_function" in absent.stderr, absent)
 plan()
