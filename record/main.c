@@ -594,5 +594,6 @@ int main(int argc, char **argv)
 	common_string_list_free(&settings.tracepoints);
 	common_string_list_free(&settings.only);
 	common_string_list_free(&settings.stacks);
+	common_string_list_free(&settings.values);
 	return status;
 }

@@ -243,9 +243,10 @@ static const struct {
 	{"&str", {"data_ptr"}, {"length"}},
 	{"&mut str", {"data_ptr"}, {"length"}},
 	{"String", {"vec", "buf"}, {"vec", "len"}},
+	{"string", {"str"}, {"len"}},
 };
 
-/* Makes a field of a structure that holds text: a string of C++'s standard library, or of Rust. */
+/* Makes a field of a structure that holds text: a string of C++'s standard library, of Rust or of Go. */
 static bool set_structure_text(struct value_field *field, const struct value_object *object)
 {
 	const char *name = dwarf_diename(&((struct value_object *)(uintptr_t)object)->type);
@@ -452,11 +453,11 @@ static void classify(Dwarf_Die *type, uint64_t offset, unsigned depth, unsigned 
 	}
 }
 
-static bool is_rust(Dwarf_Die *die)
+static bool is_written_in(Dwarf_Die *die, int language)
 {
 	Dwarf_Die unit;
 
-	return dwarf_diecu(die, &unit, NULL, NULL) && dwarf_srclang(&unit) == DW_LANG_Rust;
+	return dwarf_diecu(die, &unit, NULL, NULL) && dwarf_srclang(&unit) == language;
 }
 
 static bool passes_by_reference(Dwarf_Die *type)
@@ -477,9 +478,10 @@ static struct value_location result_structure(Dwarf_Die *function, Dwarf_Die *ty
 
 	if (size <= 16 && !passes_by_reference(type))
 		classify(type, 0, DEPTH_MAX, classes);
-	if (size > 16 || passes_by_reference(type) || (classes[0] == CLASS_MEMORY && !is_rust(function)))
+	if (size > 16 || passes_by_reference(type) ||
+	    (classes[0] == CLASS_MEMORY && !is_written_in(function, DW_LANG_Rust)))
 		return value_in_register(0, VALUE_MEMORY);
-	if (is_rust(function) && (classes[0] != CLASS_GENERAL || classes[1] == CLASS_VECTOR))
+	if (is_written_in(function, DW_LANG_Rust) && (classes[0] != CLASS_GENERAL || classes[1] == CLASS_VECTOR))
 		return value_absent("Rust does not define where such a result is");
 	for (unsigned i = 0; 8 * i < size; i++) {
 		struct value_part *part = &location.parts[location.part_count++];
@@ -499,7 +501,9 @@ struct value_object value_result(Dwarf_Die *function)
 	bool vector;
 
 	object.has_type = value_type_of(function, &object.type);
-	if (!object.has_type)
+	if (is_written_in(function, DW_LANG_Go))
+		object.location = value_absent("results of Go functions are not read");
+	if (!object.has_type || is_written_in(function, DW_LANG_Go))
 		return object;
 	if (value_is_scalar(&object.type, &vector))
 		object.location = vector ? value_in_vector(0) : value_in_register(0, VALUE_REGISTER);

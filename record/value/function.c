@@ -362,6 +362,16 @@ static int add_expression(struct value_fields *fields, struct value_object *obje
 	return value_fields_add(fields, expression->text, object);
 }
 
+static bool is_result(Dwarf_Die *parameter)
+{
+	Dwarf_Attribute attribute;
+	bool result = false;
+
+	if (dwarf_attr(parameter, DW_AT_variable_parameter, &attribute))
+		(void)dwarf_formflag(&attribute, &result);
+	return result;
+}
+
 static int add_all(struct reading *reading, bool *at_body)
 {
 	struct value_function *function = reading->function;
@@ -374,7 +384,8 @@ static int add_all(struct reading *reading, bool *at_body)
 		struct value_object object;
 		bool body;
 
-		if (dwarf_tag(&child) != DW_TAG_formal_parameter || !name)
+		/* Go describes results as parameters. */
+		if (dwarf_tag(&child) != DW_TAG_formal_parameter || !name || is_result(&child))
 			continue;
 		object.location = locate_parameter(reading, &child, &body);
 		object.has_type = value_type_of(&child, &object.type);
