@@ -391,11 +391,12 @@ static int check_running(struct record_settings *settings)
 static int check_settings(struct record_settings *settings)
 {
 	const bool running = names_running(settings);
+	const bool by_software = settings->start_at || settings->stop_at || settings->values.count;
 
 	if (!settings->command && !settings->attach && !running && !wants_kernel(settings))
 		return usage("no command to record",
 			     "ptl-record -- COMMAND, --pid PID, or --flags latency for the whole system");
-	if ((settings->start_at || settings->stop_at) && !strcmp(settings->source, "auto"))
+	if (by_software && !strcmp(settings->source, "auto"))
 		settings->source = "software";
 	if (check_running(settings))
 		return COMMON_EXIT_USAGE;
@@ -411,8 +412,8 @@ static int check_settings(struct record_settings *settings)
 	    (settings->timing_given || settings->psb_period_given || !settings->return_compression))
 		return usage("--timing, --psb-period and --no-retcomp are of packets, and --source none makes none",
 			     "leave them out, or --source software");
-	if ((settings->start_at || settings->stop_at) && strcmp(settings->source, "software") != 0)
-		return usage("--start-at and --stop-at are of packets made by software", "--source software");
+	if (by_software && strcmp(settings->source, "software") != 0)
+		return usage("--start-at, --stop-at and --values are of packets made by software", "--source software");
 	if (settings->attach && !settings->rule_count && !settings->session_name)
 		return usage("--attach-providers needs a --provider", "--provider '*'");
 	if (settings->only.count && !settings->rule_count && !wants_kernel(settings) && !settings->session_name)
