@@ -413,7 +413,7 @@ $(1): $(2)
 	@mkdir -p $$(@D)
 	$$(Q)$$(link) -o $$@ $$(filter %.o,$$^) -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $(3)
 endef
-$(eval $(call program,$(O)/bin/ptl-record,$(call objects,record/main.c) $(record) $(import) $(perf) $(query) $(elf) $(provider) $(format),$(record_libs)))
+$(eval $(call program,$(O)/bin/ptl-record,$(call objects,record/main.c) $(record) $(import) $(flow) $(perf) $(query) $(elf) $(provider) $(format),$(record_libs)))
 $(eval $(call program,$(O)/bin/ptl-relog,$(call objects,relog/main.c) $(relog) $(import) $(analysis) $(flow) $(perf) $(query) $(elf) $(format),$(relog_libs)))
 $(eval $(call program,$(O)/bin/ptl-dump,$(call objects,dump/main.c) $(dump) $(import) $(analysis) $(flow) $(perf) $(query) $(elf) $(format),$(dump_libs)))
 

@@ -222,9 +222,13 @@ static int put_referred(struct elf_image_store *store, int fd, const struct elf_
 {
 	char path[PATH_MAX];
 	const char *const place = elf_debug_place(fd, path) ? path : NULL;
-	const int status = put_shared(store, elf, place);
+	int status = put_shared(store, elf, place);
 
-	return status ? status : elf_split_each(elf, place, image, DEBUG_MAX, put_split_file, store);
+	if (!status)
+		status = elf_split_each(elf, place, image, DEBUG_MAX, put_split_file, store);
+	if (!status && store->embed >= ELF_EMBED_SOURCES && store->sink.sources)
+		status = store->sink.sources(store->sink.source_context, fd, image);
+	return status;
 }
 
 /* Stores the whole file with the DWARF: the ELF file itself, or its separate debug file. */
@@ -288,7 +292,7 @@ static int read_elf(struct elf_image_store *store, int fd, const struct elf_file
 	entry->build_id_size = elf_build_id(elf, entry->build_id);
 	if (store->embed >= ELF_EMBED_SYMBOLS)
 		status = put_symbols(store, elf, path, entry);
-	if (status == 0 && store->embed == ELF_EMBED_DEBUG)
+	if (status == 0 && store->embed >= ELF_EMBED_DEBUG)
 		status = put_debug(store, fd, elf, path, entry);
 	if (status || !(entry->lacks_symbols || entry->lacks_debug))
 		return status;

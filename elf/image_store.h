@@ -15,17 +15,24 @@ enum elf_embed {
 	ELF_EMBED_CODE,
 	ELF_EMBED_SYMBOLS, /* symbols and code */
 	ELF_EMBED_DEBUG,   /* debug information, symbols and code */
+	ELF_EMBED_SOURCES, /* source files, and all of the above */
 };
 
 struct elf_image_store;
 
-/* Destination of the data. Both functions return 0 or a ptl_status. */
+/* Destination of the data. The functions return 0 or a ptl_status. */
 struct elf_image_sink {
 	void *context;
 	/* Stores a blob in the trace and returns its hash. */
 	int (*blob)(void *context, uint32_t type, const void *data, size_t size, uint8_t hash[PTL_HASH_SIZE]);
 	/* Describes a blob. The same description may be given again. */
 	int (*attachment)(void *context, const struct ptl_attachment *attachment);
+	/*
+	 * For ELF_EMBED_SOURCES: stores the source files of an open file whose debug information is in the trace. image:
+	 * path of the mapped file. May be NULL.
+	 */
+	int (*sources)(void *source_context, int fd, const char *image);
+	void *source_context;
 };
 
 int elf_image_store_new(enum elf_embed embed, const struct elf_image_sink *sink, struct elf_image_store **store);

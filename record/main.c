@@ -44,7 +44,8 @@ static const char *const mode_words[] = {"sequential", "newfile",  "circular",
 static const char *const timing_words[] = {"none", "tsc", "mtc", "cyc", NULL}; /* indexed by enum ptl_timing */
 static const char *const clock_words[] = {"real", "virtual", "tsc", "wall", NULL};
 static const uint32_t clocks[] = {PTL_CLOCK_MONOTONIC, PTL_CLOCK_VIRTUAL, PTL_CLOCK_PERF, PTL_CLOCK_SYSTEM};
-static const char *const embed_words[] = {"none", "code", "symbols", "debug", NULL}; /* indexed by enum elf_embed */
+static const char *const embed_words[] = {"none",  "code",    "symbols",
+					  "debug", "sources", NULL}; /* indexed by enum elf_embed */
 
 static int take_output(void *target, const char *argument)
 {
@@ -98,7 +99,7 @@ static const struct common_option options[] = {
 	{"append", 0, NULL, "add to FILE, which is a trace, if it exists", COMMON_FLAG(struct record_settings, append)},
 	{"embed", 0, "WHAT",
 	 "put into the trace what decoding needs: no code, the code that was mapped, also names of "
-	 "functions (the default where there are packets), also debug information",
+	 "functions (the default where there are packets), also debug information, also source files",
 	 COMMON_CHOICE(struct record_settings, embed, embed_words), COMMON_GIVEN(struct record_settings, embed_given)},
 	{"debug-path", 0, "FOLDER[:...]",
 	 "look for separate debug files in these folders, before /usr/lib/debug; then in those of $PTL_DEBUG_PATH",

@@ -451,7 +451,7 @@ static int open_browser(struct dump_browser *browser)
 
 	if (status == 0)
 		status = flow_sources_open(browser->run->trace, browser->calls_input.timeline, &browser->sources);
-	dump_source_texts_start(&browser->texts, browser->run->trace);
+	dump_source_texts_start(&browser->texts, browser->run);
 	if (status == 0)
 		status = copy_ids(&browser->pids, &filter->pids);
 	return status == 0 ? copy_ids(&browser->tids, &filter->tids) : status;

@@ -327,7 +327,7 @@ static int show_functions(struct dump_run *run, const struct analysis_annotator 
 	size_t count = 0;
 	int status = analysis_functions_find(annotator, run->operand, wanted, &functions, &count);
 
-	dump_source_texts_start(&annotate_run.texts, run->trace);
+	dump_source_texts_start(&annotate_run.texts, run);
 	if (!status && !count) {
 		analysis_functions_near(annotator, wanted, &near);
 		status = common_fail(PTL_MISUSE,

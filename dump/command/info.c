@@ -291,11 +291,7 @@ static int put_streams(struct page *page)
 static int put_blobs(struct page *page)
 {
 	static const struct dump_column columns[] = {
-		{"BLOBS", false},
-		{"COUNT", true},
-		{"SIZE", true},
-		{"STORED", true},
-	};
+		{"BLOBS", false}, {"COUNT", true}, {"SIZE", true}, {"STORED", true}};
 	static const char *const names[] = {
 		[PTL_BLOB_CODE] = "code",
 		[PTL_BLOB_SYMBOLS] = "symbols",
@@ -347,6 +343,7 @@ static int put_attachments(struct page *page)
 	};
 	struct dump_table table = {.columns = columns, .column_count = 4};
 	const size_t count = ptl_attachment_count(page->trace);
+	uint64_t sources = 0, source_bytes = 0;
 
 	if (count)
 		fputc('\n', page->run->out);
@@ -355,6 +352,11 @@ static int put_attachments(struct page *page)
 		const struct ptl_blob_info *blob = ptl_blob_find(page->trace, attachment->hash);
 		const bool known = attachment->kind < sizeof(kinds) / sizeof(kinds[0]) && kinds[attachment->kind];
 
+		if (attachment->kind == PTL_ATTACHMENT_SOURCE) {
+			sources++;
+			source_bytes += blob ? blob->size : 0;
+			continue;
+		}
 		dump_cell(&table, DUMP_STYLE_PLAIN, attachment->name);
 		id_cell(&table, attachment->pid);
 		if (blob)
@@ -363,6 +365,15 @@ static int put_attachments(struct page *page)
 			common_text_add(&table.text, "not here");
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
 		dump_cell(&table, DUMP_STYLE_PLAIN, known ? kinds[attachment->kind] : "unknown");
+	}
+	if (sources) {
+		dump_cell(&table, DUMP_STYLE_PLAIN, "[source files]");
+		id_cell(&table, PTL_NO_ID);
+		common_text_size(&table.text, source_bytes);
+		dump_cell_text(&table, DUMP_STYLE_PLAIN);
+		common_text_count(&table.text, sources);
+		common_text_add(&table.text, " source files, by path (--json lists them)");
+		dump_cell_text(&table, DUMP_STYLE_PLAIN);
 	}
 	return dump_table_print(&table, page->run);
 }

@@ -522,7 +522,7 @@ int dump_why_text(const struct dump_why *why, uint64_t limit)
 	struct printing printing = {.why = why, .run = why->run, .limit = limit};
 	int status;
 
-	dump_source_texts_start(&printing.texts, printing.run->trace);
+	dump_source_texts_start(&printing.texts, printing.run);
 	status = text_answer(&printing);
 	if (status == 0)
 		status = text_functions(&printing);

@@ -410,7 +410,7 @@ int dump_crash_report_make(struct dump_crash_report *report)
 {
 	int status = dump_failures_find(&report->failures, report->run, report->timeline);
 
-	dump_source_texts_start(&report->texts, report->run->trace);
+	dump_source_texts_start(&report->texts, report->run);
 	if (status == 0 && !report->failures.count && !report->failed_only) {
 		report->running = true;
 		dump_failures_free(&report->failures);

@@ -15,6 +15,7 @@
 #include "common/signals.h"
 #include "common/text/text.h"
 #include "dump/gdb/connection.h"
+#include "dump/run/source_map.h"
 #include "elf/debug_search.h"
 
 #define WAIT_MILLISECONDS 100 /* between two looks whether gdb has ended */
@@ -134,6 +135,23 @@ static void words_add_debug_folders(struct words *words, const char *links)
 	common_bytes_free(&folders);
 }
 
+/* gdb looks for a file first at its own path, then at FOLDER/source/PATH, then beside its compilation folder. */
+static void words_add_sources(struct words *words, const struct dump_gdb_files *files)
+{
+	const char *from, *to;
+	size_t size;
+
+	for (size_t i = 0; (to = dump_source_map_rule(i, &from, &size)) != NULL; i++) {
+		struct ptl_bytes rule = {0};
+
+		common_text_format(&rule, "set substitute-path \"%.*s\" \"", (int)size, from);
+		words_add_folder(words, "-iex", common_text_string(&rule), to, "\"");
+		common_bytes_free(&rule);
+	}
+	if (files->sources)
+		words_add_folder(words, "-iex", "set directories ", files->folder, "/source:$cdir:$cwd");
+}
+
 static int words_make(struct words *words, const struct dump_gdb_files *files, const struct dump_gdb_start *start)
 {
 	struct ptl_bytes path = {0};
@@ -146,6 +164,7 @@ static int words_make(struct words *words, const struct dump_gdb_files *files, c
 	words_add(words, "-iex", "set auto-load no");
 	words_add_folder(words, "-iex", "set sysroot ", files->folder, "/root");
 	words_add_debug_folders(words, files->folder);
+	words_add_sources(words, files);
 	words_add(words, "-iex", "set record btrace replay-memory-access read-write");
 	common_text_add(&path, files->folder);
 	common_text_add(&path, "/commands.gdb");

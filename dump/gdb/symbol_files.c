@@ -17,6 +17,7 @@
 #include "common/text/text.h"
 #include "common/vector.h"
 #include "dump/export/perf/perf_cache.h"
+#include "dump/gdb/source_files.h"
 #include "elf/debug_search.h"
 #include "flow/symbol/symbol.h"
 
@@ -65,8 +66,7 @@ void dump_gdb_files_remove(struct dump_gdb_files *files)
 	common_arena_free(&files->texts);
 }
 
-/* A path of a trace may name any file: only plain paths may be entries of the folder. */
-static bool is_plain_path(const char *path)
+bool dump_gdb_is_plain_path(const char *path)
 {
 	const size_t size = strlen(path);
 
@@ -74,8 +74,7 @@ static bool is_plain_path(const char *path)
 	       !strstr(path, "/./") && path[size - 1] != '/' && (size < 3 || strcmp(path + size - 3, "/..") != 0);
 }
 
-/* Makes the folders of FOLDER/PART/PATH, and a symbolic link to the file there. An existing entry stays. */
-static void folder_link(const struct dump_gdb_files *files, const char *part, const char *path, const char *file)
+char *dump_gdb_folder_entry(const struct dump_gdb_files *files, const char *part, const char *path)
 {
 	struct ptl_bytes entry = {0};
 	char *text;
@@ -92,11 +91,19 @@ static void folder_link(const struct dump_gdb_files *files, const char *part, co
 			break;
 		*slash = '/';
 	}
-	/* Without the link, gdb shows addresses without names. */
-	if (text && symlink(file, text) < 0 && errno == ENOMEM)
-		common_fail_errno("cannot make %s", text);
-	free(text);
 	common_bytes_free(&entry);
+	return text;
+}
+
+/* Makes a symbolic link to the file at FOLDER/PART/PATH. An existing entry stays. */
+static void folder_link(const struct dump_gdb_files *files, const char *part, const char *path, const char *file)
+{
+	char *entry = dump_gdb_folder_entry(files, part, path);
+
+	/* Without the link, gdb shows addresses without names. */
+	if (entry && symlink(file, entry) < 0 && errno == ENOMEM)
+		common_fail_errno("cannot make %s", entry);
+	free(entry);
 }
 
 /* Programs name the dynamic linker by this link to its file. */
@@ -114,11 +121,11 @@ static const char *image_path(struct maker *maker, const struct ptl_image_event 
 	struct ptl_bytes text = {0};
 	const char *path = image->file_name;
 
-	if (!is_plain_path(path)) {
+	if (!dump_gdb_is_plain_path(path)) {
 		common_text_add(&text, "/");
 		common_text_safe(&text, common_base_name(path));
 		common_text_format(&text, "-%" PRIx64, image->base);
-		path = is_plain_path(common_text_string(&text)) ? common_text_string(&text) : "/image";
+		path = dump_gdb_is_plain_path(common_text_string(&text)) ? common_text_string(&text) : "/image";
 	}
 	path = common_arena_copy(&maker->files->texts, path, strlen(path));
 	common_bytes_free(&text);
@@ -382,6 +389,8 @@ int dump_gdb_files_make(struct dump_gdb_files *files, struct dump_gdb_process *p
 	}
 	dump_perf_cache_free(&maker.cache);
 	flow_symbols_close(maker.symbols);
+	if (status == 0)
+		status = dump_gdb_sources_write(files, run->trace);
 	if (status == 0)
 		set_program(files, process);
 	return status;

@@ -12,6 +12,7 @@ struct dump_gdb_files {
 	struct dump_gdb_library *libraries; /* owned */
 	size_t count;
 	size_t missing; /* images without code in the trace or on this machine */
+	size_t sources; /* source files in FOLDER/source */
 };
 
 /*
@@ -22,5 +23,13 @@ struct dump_gdb_files {
 int dump_gdb_files_make(struct dump_gdb_files *files, struct dump_gdb_process *process);
 /* Removes the folder. */
 void dump_gdb_files_remove(struct dump_gdb_files *files);
+
+/* A path of a trace may name any file: only plain paths may be entries of the folder. */
+bool dump_gdb_is_plain_path(const char *path);
+/*
+ * Makes the folders of FOLDER/PART/PATH. PATH is plain, and PART begins with a slash. Returns the whole path, which the
+ * caller frees; NULL without memory.
+ */
+char *dump_gdb_folder_entry(const struct dump_gdb_files *files, const char *part, const char *path);
 
 #endif

@@ -10,6 +10,7 @@
 #include "common/file.h"
 #include "common/program/message.h"
 #include "common/vector.h"
+#include "dump/run/source_map.h"
 
 #define SECOND 1000000000            /* nanoseconds */
 #define SOURCE_MAX ((off_t)16 << 20) /* bytes */
@@ -48,6 +49,7 @@ void dump_source_texts_free(struct dump_source_texts *texts)
 	}
 	free(texts->files);
 	common_byte_map_free(&texts->numbers);
+	common_byte_map_free(&texts->in_trace);
 	free(texts->a_newer);
 	*texts = (struct dump_source_texts){0};
 }
@@ -64,28 +66,73 @@ static void find_lines(struct dump_source_file *file)
 	}
 }
 
-/* Reads a file. Returns whether the file was modified after `recorded`. */
-static bool read_source(struct dump_source_file *file, const char *path, int64_t recorded)
+/* Reads a file of this machine. *newer: the file was modified after `recorded`. Returns false for an unreadable file. */
+static bool read_source(struct dump_source_file *file, const char *path, int64_t recorded, bool *newer)
 {
 	struct stat info;
-	const int fd = path[0] == '/' && is_permitted(path) ? common_open_regular(path, &info) : -1;
+	const int fd = is_permitted(path) ? common_open_regular(path, &info) : -1;
 
 	if (fd < 0)
 		return false;
-	if (info.st_size > 0 && info.st_size <= SOURCE_MAX)
-		file->data = malloc((size_t)info.st_size);
+	free(file->data);
+	file->data = info.st_size > 0 && info.st_size <= SOURCE_MAX ? malloc((size_t)info.st_size) : NULL;
 	if (file->data && common_read_at(fd, file->data, (size_t)info.st_size, 0) == 0)
 		file->size = (size_t)info.st_size;
 	close(fd);
-	find_lines(file);
-	return recorded && file->size &&
-	       (info.st_mtim.tv_sec > recorded / SECOND ||
-		(info.st_mtim.tv_sec == recorded / SECOND && info.st_mtim.tv_nsec > recorded % SECOND));
+	*newer = recorded && file->size &&
+		 (info.st_mtim.tv_sec > recorded / SECOND ||
+		  (info.st_mtim.tv_sec == recorded / SECOND && info.st_mtim.tv_nsec > recorded % SECOND));
+	return file->size != 0;
 }
 
-void dump_source_texts_start(struct dump_source_texts *texts, const struct ptl_trace *trace)
+static bool read_mapped(struct dump_source_file *file, const char *path, int64_t recorded, bool *newer)
 {
-	texts->recorded = ptl_trace_machine(trace)->wall_start;
+	struct ptl_bytes mapped = {0};
+	const bool found = dump_source_map_apply(path, &mapped) &&
+			   read_source(file, (const char *)mapped.data, recorded, newer);
+
+	common_bytes_free(&mapped);
+	return found;
+}
+
+/* Reads the content in the trace. If the trace has several contents of this path, the first content counts. */
+static bool read_attached(struct dump_source_texts *texts, struct dump_source_file *file, const char *path)
+{
+	const uint64_t *known = common_byte_map_get(&texts->in_trace, path, strlen(path));
+
+	if (!known)
+		return false;
+	texts->ambiguous += *known & 1;
+	free(file->data);
+	file->data = NULL;
+	return ptl_blob_read(texts->trace, ptl_attachment_at(texts->trace, (size_t)(*known >> 1))->hash, SOURCE_MAX,
+			     &file->data, &file->size) == 0 &&
+	       file->size;
+}
+
+/* Without memory, a file in the trace is not found. */
+static void note_attached(struct dump_source_texts *texts, size_t i)
+{
+	const struct ptl_attachment *attachment = ptl_attachment_at(texts->trace, i);
+	const size_t size = strlen(attachment->name);
+	uint64_t *known;
+
+	if (attachment->kind != PTL_ATTACHMENT_SOURCE)
+		return;
+	known = common_byte_map_get(&texts->in_trace, attachment->name, size);
+	if (!known)
+		(void)common_byte_map_put(&texts->in_trace, attachment->name, size, (uint64_t)i << 1);
+	else if (memcmp(ptl_attachment_at(texts->trace, (size_t)(*known >> 1))->hash, attachment->hash,
+			PTL_HASH_SIZE) != 0)
+		*known |= 1;
+}
+
+void dump_source_texts_start(struct dump_source_texts *texts, const struct dump_run *run)
+{
+	texts->trace = run->trace;
+	texts->recorded = run->trace ? ptl_trace_machine(run->trace)->wall_start : 0;
+	for (size_t i = 0; run->trace && i < ptl_attachment_count(run->trace); i++)
+		note_attached(texts, i);
 }
 
 void dump_source_texts_warn(const struct dump_source_texts *texts)
@@ -97,6 +144,11 @@ void dump_source_texts_warn(const struct dump_source_texts *texts)
 		common_message_warning("%s and %zu more source files are newer than the trace: their lines may not be "
 				       "those that ran",
 				       texts->a_newer, texts->newer - 1);
+	if (texts->ambiguous)
+		common_message_warning(
+			"the trace has several contents of %zu source file%s, as a merged trace may have: the "
+			"first content is shown",
+			texts->ambiguous, texts->ambiguous == 1 ? "" : "s");
 }
 
 /* Finds or reads a file. Returns NULL without memory. */
@@ -104,6 +156,7 @@ static const struct dump_source_file *find_file(struct dump_source_texts *texts,
 {
 	const uint64_t *known = common_byte_map_get(&texts->numbers, path, strlen(path));
 	struct dump_source_file *file;
+	bool newer = false;
 
 	if (known)
 		return &texts->files[*known];
@@ -112,7 +165,10 @@ static const struct dump_source_file *find_file(struct dump_source_texts *texts,
 		return NULL;
 	file = &texts->files[texts->count++];
 	*file = (struct dump_source_file){0};
-	if (read_source(file, path, texts->recorded)) {
+	if (!read_mapped(file, path, texts->recorded, &newer) && !read_attached(texts, file, path) && *path == '/')
+		(void)read_source(file, path, texts->recorded, &newer);
+	find_lines(file);
+	if (newer) {
 		texts->newer++;
 		if (!texts->a_newer)
 			texts->a_newer = strdup(path);

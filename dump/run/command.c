@@ -16,6 +16,7 @@
 #include "dump/run/follow.h"
 #include "dump/run/output.h"
 #include "dump/run/run.h"
+#include "dump/run/source_map.h"
 #include "elf/debug_search.h"
 #include "elf/debuginfod.h"
 #include "elf/jit_names.h"
@@ -292,7 +293,7 @@ static const char *const unrecorded[] = {"shard",     "partial", "jobs",        
 					 "no-color",  "slurm",   "jobs-script", "shards", "scratch",
 					 "partition", "account", "time-limit",  "memory", NULL};
 /* Recorded options that a merge takes from its own command line. */
-static const char *const of_reading[] = {"ignore-index", "code-store", "max-expansion", NULL};
+static const char *const of_reading[] = {"ignore-index", "code-store", "max-expansion", "source-map", NULL};
 
 static bool is_listed(const char *const *names, const char *name)
 {
@@ -468,6 +469,7 @@ static int run_words(const struct dump_command *command, int argc, char **argv, 
 	common_bytes_free(&options->given);
 	common_string_list_free(&options->jit);
 	elf_jit_names_free();
+	dump_source_map_free();
 	common_bytes_free(&options->passed);
 	free(options);
 	return status;

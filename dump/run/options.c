@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "dump/run/command.h"
+#include "dump/run/source_map.h"
 #include "elf/debug_options.h"
 
 #define JOBS_MAX 1024
@@ -165,6 +166,11 @@ static const struct common_option source_options[] = {
 	 "those of /usr/lib/debug; then in those of $PTL_DEBUG_PATH.",
 	 .take = elf_debug_path_take},
 	ELF_DEBUGINFOD_OPTION(struct dump_options, debuginfod),
+	{"source-map", 0, "FROM=TO",
+	 "Reads source files whose path begins with FROM from TO instead, before those of the trace. May be repeated; "
+	 "the "
+	 "first FROM that fits counts.",
+	 .take = dump_source_map_take},
 	{"jit", 0, "[PID=]FILE",
 	 "Takes names of code that was made while the program ran from this perf map or jitdump (perf-PID.map, "
 	 "jit-PID.dump).",

@@ -236,28 +236,39 @@ static void fill_rows(struct flow_line_table *table, const struct flow_line_unit
 	sort_rows(rows + first, count - first);
 }
 
-static struct row *make_rows(struct flow_line_table *table, const struct unit *unit)
+/* Reads the header and the names of a unit. Returns false without memory. The caller calls close_files in any case. */
+static bool open_files(struct flow_line_table *table, const struct unit *unit, struct flow_line_unit *header,
+		       struct files *files)
 {
 	struct common_cursor section = table->lines;
-	struct row *rows = malloc(unit->count * sizeof(*rows));
-	struct flow_line_unit header;
-	struct files files = {0};
 	const uint64_t *folder;
 
+	*files = (struct files){0};
 	section.at = unit->offset;
-	if (rows && flow_line_unit_read(&section, &header) &&
-	    flow_line_names_read(&header, &table->strings, &files.names))
-		files.paths = calloc(files.names.file_count + 1, sizeof(*files.paths));
-	if (files.paths) {
-		folder = common_hash_map_get(&table->folders, unit->offset);
-		files.folder = header.version < 5 && folder ? (const char *)(uintptr_t)*folder : files.names.folder;
+	if (flow_line_unit_read(&section, header) && flow_line_names_read(header, &table->strings, &files->names))
+		files->paths = calloc(files->names.file_count + 1, sizeof(*files->paths));
+	folder = common_hash_map_get(&table->folders, unit->offset);
+	files->folder = header->version < 5 && folder ? (const char *)(uintptr_t)*folder : files->names.folder;
+	return files->paths != NULL;
+}
+
+static void close_files(struct files *files)
+{
+	free(files->paths);
+	flow_line_names_free(&files->names);
+}
+
+static struct row *make_rows(struct flow_line_table *table, const struct unit *unit)
+{
+	struct flow_line_unit header;
+	struct files files;
+	struct row *rows = NULL;
+
+	if (open_files(table, unit, &header, &files))
+		rows = malloc(unit->count * sizeof(*rows));
+	if (rows)
 		fill_rows(table, &header, &files, rows);
-	} else {
-		free(rows);
-		rows = NULL;
-	}
-	free(files.paths);
-	flow_line_names_free(&files.names);
+	close_files(&files);
 	return rows;
 }
 
@@ -559,6 +570,29 @@ int flow_lines_walk(struct flow_line_table *table, flow_lines_visit *visit, void
 		const uint64_t end = i + 1 < table->piece_count ? table->pieces[i + 1].first : UINT64_MAX;
 
 		status = walk_rows(&rows, table->pieces[i].first, end, visit, context);
+	}
+	return status;
+}
+
+int flow_lines_files(struct flow_line_table *table, flow_lines_file_visit *visit, void *context)
+{
+	struct flow_line_program program;
+	struct flow_line_unit header;
+	struct flow_line_row row;
+	struct files files;
+	int status = 0;
+
+	for (size_t i = 0; !status && i < table->unit_count; i++) {
+		const bool opened = open_files(table, &table->units[i], &header, &files);
+
+		flow_line_program_start(&header, &program);
+		while (opened && !status && flow_line_program_next(&program, &row)) {
+			const bool is_new = row.file < files.names.file_count && !files.paths[row.file];
+			const char *path = row.ends || !row.line || !is_new ? NULL : file_of(table, &files, row.file);
+
+			status = path ? visit(context, path) : 0;
+		}
+		close_files(&files);
 	}
 	return status;
 }

@@ -43,4 +43,12 @@ typedef int flow_lines_visit(void *context, uint64_t first, uint64_t end, const 
 /* Visits all lines with code, in order of address. Returns the result of the last visit. */
 int flow_lines_walk(struct flow_line_table *table, flow_lines_visit *visit, void *context);
 
+/* Callback for a file. The path is valid as long as the table. A result other than 0 ends the walk. */
+typedef int flow_lines_file_visit(void *context, const char *path);
+/*
+ * Visits the files of all lines, in the order of the units; files of several units repeatedly. Keeps no rows. For a table
+ * of flow_lines_make, used by one thread. Returns the result of the last visit.
+ */
+int flow_lines_files(struct flow_line_table *table, flow_lines_file_visit *visit, void *context);
+
 #endif

@@ -41,7 +41,7 @@ _ptl_dump()
 		return
 		;;
 	--slowest | --slower | --slower-than | --slow | --calls | --with-calls | -d | --depth | --function | --from | --until | -n | --tail | --min-time | --min-instructions | --max-functions | \
-		--max-paths | --max-events | --max-sources | --max-slices | --max-size | --timeout)
+		--max-paths | --max-events | --max-sources | --max-slices | --max-size | --timeout | --source-map)
 		return
 		;;
 	--shard | --shards | --partition | --account | --time-limit | --memory | --pid | --process | -t | --tid | -c | --cpu | --time | --last | -i | --image | -j | --jobs | -g | --gaps | --max-expansion | -p | --provider | \

@@ -36,7 +36,11 @@ static int lose_unread(struct record_capture *capture)
 		return status;
 	snprintf(cause, sizeof(cause), "%llu names of functions overlap in a mapped file, and were cut",
 		 (unsigned long long)cut);
-	return lose_images(capture, PTL_LOSS_SYMBOLS, cut != 0, cause);
+	status = lose_images(capture, PTL_LOSS_SYMBOLS, cut != 0, cause);
+	if (status < 0)
+		return status;
+	return lose_images(capture, PTL_LOSS_SYMBOLS, record_image_store_report_sources(capture->images),
+			   "source files are larger than the trace may store");
 }
 
 static void take_size(struct record_capture *capture, const struct record_keeper *keeper)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "flow/symbol/source_store.h"
 #include "record/image/jit_files.h"
 #include "record/image/mapped_file.h"
 
@@ -21,7 +22,8 @@
 
 struct record_image_store {
 	struct elf_image_store *files;
-	struct record_jit_files *jit; /* NULL if names are unwanted */
+	struct record_jit_files *jit;      /* NULL if names are unwanted */
+	struct flow_source_store *sources; /* NULL if source files are unwanted */
 	enum elf_embed embed;
 	struct elf_image_sink sink;
 	uint64_t unread, cut_names; /* counts of earlier stores */
@@ -37,7 +39,11 @@ int record_image_store_new(enum elf_embed embed, const struct elf_image_sink *si
 		return common_fail_memory("image store", sizeof(**store));
 	(*store)->embed = embed;
 	(*store)->sink = *sink;
-	status = elf_image_store_new(embed, sink, &(*store)->files);
+	status = embed >= ELF_EMBED_SOURCES ? flow_source_store_new(sink, 0, &(*store)->sources) : 0;
+	(*store)->sink.sources = (*store)->sources ? flow_source_store_take : NULL;
+	(*store)->sink.source_context = (*store)->sources;
+	if (!status)
+		status = elf_image_store_new(embed, &(*store)->sink, &(*store)->files);
 	if (!status && embed >= ELF_EMBED_SYMBOLS)
 		status = record_jit_files_new(sink, &(*store)->jit);
 	if (status) {
@@ -53,6 +59,7 @@ void record_image_store_free(struct record_image_store *store)
 		return;
 	elf_image_store_free(store->files);
 	record_jit_files_free(store->jit);
+	flow_source_store_free(store->sources);
 	free(store);
 }
 
@@ -146,6 +153,8 @@ int record_image_store_restart(struct record_image_store *store)
 	store->cut_names += elf_image_store_cut_names(store->files);
 	elf_image_store_free(store->files);
 	store->files = files;
+	if (store->sources)
+		flow_source_store_restart(store->sources);
 	return 0;
 }
 
@@ -172,4 +181,15 @@ int record_image_store_finish(struct record_image_store *store)
 int record_image_store_find(struct record_image_store *store)
 {
 	return elf_image_store_find(store->files);
+}
+
+uint64_t record_image_store_report_sources(const struct record_image_store *store)
+{
+	struct flow_source_counts counts = {0};
+
+	if (!store->sources)
+		return 0;
+	flow_source_store_report(store->sources);
+	flow_source_store_counts(store->sources, &counts);
+	return counts.beyond;
 }

@@ -74,5 +74,7 @@ int record_image_store_find(struct record_image_store *store);
 uint64_t record_image_store_unread(const struct record_image_store *store);
 /* Returns the number of cut function names. Names are cut if a file's names overlap too much to fit together. */
 uint64_t record_image_store_cut_names(const struct record_image_store *store);
+/* Prints which source files are not in the trace. Returns the number of files beyond the bounds. */
+uint64_t record_image_store_report_sources(const struct record_image_store *store);
 
 #endif

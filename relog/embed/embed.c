@@ -16,13 +16,15 @@
 #include "common/program/message.h"
 #include "elf/debuginfod.h"
 #include "elf/image_store.h"
+#include "flow/symbol/source_store.h"
 #include "format/metadata/metadata.h"
 #include "format/relogger/ahead.h"
 #include "relog/cut/select.h"
 
 #define SYMBOLS_MAX ((size_t)256 << 20)
-#define IMAGE UINT32_MAX /* pseudo kind among attachment kinds: an image of a trace */
-#define OWN 2            /* value in seen: an attachment that this stage found */
+#define DEBUG_MAX ((size_t)1 << 30) /* bytes of debug information whose source files are stored */
+#define IMAGE UINT32_MAX            /* pseudo kind among attachment kinds: an image of a trace */
+#define OWN 2                       /* value in seen: an attachment that this stage found */
 
 /* An image of a live trace whose symbol blob has not arrived yet. */
 struct waiting {
@@ -35,12 +37,14 @@ struct embed {
 	enum elf_embed what;
 	struct ptl_relogger *relogger;
 	struct elf_image_store *store;
-	struct ptl_bytes storage;    /* scratch memory of the current event */
-	struct common_byte_map seen; /* by struct key */
-	uint64_t lacking, found;     /* counts of symbol tables and debug files */
-	bool live;                   /* the input is being written */
-	bool servers;                /* debuginfod servers may be asked */
+	struct flow_source_store *sources; /* NULL: source files are not wanted */
+	struct ptl_bytes storage;          /* scratch memory of the current event */
+	struct common_byte_map seen;       /* by struct key */
+	uint64_t lacking, found;           /* counts of symbol tables and debug files */
+	bool live;                         /* the input is being written */
+	bool servers;                      /* debuginfod servers may be asked */
 	struct waiting *waiting;
+	struct ptl_bytes debug; /* hashes of debug information of a live trace, whose source files are wanted */
 };
 
 /* ---- seen images and attachments ----------------------------------------------------------------------------- */
@@ -85,7 +89,7 @@ static int put_attachment(void *context, const struct ptl_attachment *attachment
 	status = body.failed ? common_fail_memory("an attachment", 0)
 			     : ptl_relogger_record(embed->relogger, FORMAT_RECORD_ATTACHMENT, body.data, body.size);
 	common_bytes_free(&body);
-	if (!status)
+	if (!status && attachment->kind != PTL_ATTACHMENT_SOURCE)
 		status = note_image(embed, attachment->kind, attachment->id, attachment->id_size, OWN);
 	embed->found += attachment->kind == PTL_ATTACHMENT_SYMBOLS || attachment->kind == PTL_ATTACHMENT_DEBUG;
 	return status;
@@ -118,25 +122,70 @@ static bool is_noted(const struct embed *embed, uint32_t kind, const struct ptl_
 	return common_byte_map_get(&embed->seen, &key, sizeof(key)) != NULL;
 }
 
-static int embed_take_record(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
-			     const struct ptl_record *record, bool *keep)
+/* Stores the source files that debug information in the trace names. Unreadable debug information names none. */
+static int store_sources(struct embed *embed, struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE],
+			 const char *image)
 {
-	const struct embed *embed = context;
-	struct ptl_attachment *attachment;
-	int status = format_attachment_of(record, &attachment);
-	const uint64_t *known;
-	struct key key;
+	uint8_t *data;
+	size_t size;
 
-	(void)relogger;
-	(void)input;
-	if (status || !attachment)
+	return ptl_blob_read(trace, hash, DEBUG_MAX, &data, &size)
+		       ? 0
+		       : flow_source_store_take_memory(embed->sources, data, size, image);
+}
+
+/* As store_sources, for debug information that a live trace may have at its end only. */
+static int look_for_sources(struct embed *embed, struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE],
+			    const char *image)
+{
+	const uint64_t *known = common_byte_map_get(&embed->seen, hash, PTL_HASH_SIZE);
+	int status = known || !embed->sources ? 0 : common_byte_map_put(&embed->seen, hash, PTL_HASH_SIZE, 1);
+
+	if (status || known || !embed->sources)
 		return status;
-	key = key_of(attachment->kind, attachment->id, attachment->id_size);
-	known = common_byte_map_get(&embed->seen, &key, sizeof(key));
+	if (!embed->live)
+		return store_sources(embed, trace, hash, image);
+	common_write_bytes(&embed->debug, hash, PTL_HASH_SIZE);
+	return embed->debug.failed ? common_fail_memory("source files", embed->debug.size) : 0;
+}
+
+static int store_late_sources(struct embed *embed, struct ptl_trace *trace)
+{
+	int status = 0;
+
+	for (size_t at = 0; !status && at < embed->debug.size; at += PTL_HASH_SIZE)
+		status = store_sources(embed, trace, embed->debug.data + at, NULL);
+	return status;
+}
+
+static int take_attachment(struct embed *embed, struct ptl_trace *trace, const struct ptl_attachment *attachment,
+			   bool *keep)
+{
+	const struct key key = key_of(attachment->kind, attachment->id, attachment->id_size);
+	const uint64_t *known = common_byte_map_get(&embed->seen, &key, sizeof(key));
+	int status = 0;
+
+	if (attachment->kind == PTL_ATTACHMENT_SOURCE)
+		return 0;
 	/* The recorder has attached the same file after this stage did. */
 	*keep = !known || *known != OWN;
 	if (*keep)
-		status = note_image(context, attachment->kind, attachment->id, attachment->id_size, 1);
+		status = note_image(embed, attachment->kind, attachment->id, attachment->id_size, 1);
+	if (!status && attachment->kind == PTL_ATTACHMENT_DEBUG)
+		status = look_for_sources(embed, trace, attachment->hash, attachment->name);
+	return status;
+}
+
+static int embed_take_record(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+			     const struct ptl_record *record, bool *keep)
+{
+	struct ptl_attachment *attachment;
+	int status = format_attachment_of(record, &attachment);
+
+	(void)relogger;
+	if (status || !attachment)
+		return status;
+	status = take_attachment(context, input ? ptl_relogger_input_trace(input) : NULL, attachment, keep);
 	format_attachment_free(attachment);
 	return status;
 }
@@ -151,11 +200,13 @@ static int look_for_files(struct embed *embed, struct ptl_trace *trace, const st
 
 	lack.symbols = !is_noted(embed, PTL_ATTACHMENT_SYMBOLS, image) &&
 		       !(image->has_symbols && has_local(trace, image->symbols));
-	lack.debug = embed->what == ELF_EMBED_DEBUG && !image->has_debug &&
+	lack.debug = embed->what >= ELF_EMBED_DEBUG && !image->has_debug &&
 		     !is_noted(embed, PTL_ATTACHMENT_DEBUG, image);
 	embed->lacking += lack.symbols + lack.debug;
 	if (lack.symbols || lack.debug)
 		status = elf_image_store_lack(embed->store, &lack);
+	if (!status && image->has_debug)
+		status = look_for_sources(embed, trace, image->debug, image->file_name);
 	/* Servers are asked at the end only, so that no event waits for a server. */
 	return !status && embed->live && !embed->servers ? elf_image_store_find(embed->store) : status;
 }
@@ -226,23 +277,47 @@ static int embed_take_event(void *context, struct ptl_relogger *relogger, struct
 
 /* ---- the stage ------------------------------------------------------------------------------------------- */
 
+static int note_sources(struct embed *embed, struct ptl_trace *trace)
+{
+	int status = 0;
+
+	for (size_t i = 0; !status && i < ptl_attachment_count(trace); i++)
+		if (ptl_attachment_at(trace, i)->kind == PTL_ATTACHMENT_SOURCE)
+			status = flow_source_store_has(embed->sources, ptl_attachment_at(trace, i)->name);
+	return status;
+}
+
 static int embed_begin(void *context, struct ptl_relogger *relogger)
 {
 	struct embed *embed = context;
+	struct elf_image_sink sink = {embed, put_blob, put_attachment};
+	struct ptl_trace *first = ptl_relogger_input_trace(ptl_relogger_input_at(relogger, 0));
+	int status = 0;
 
 	embed->relogger = relogger;
 	embed->live = format_relogger_is_live(relogger);
-	return 0;
+	if (embed->what >= ELF_EMBED_SOURCES)
+		status = flow_source_store_new(&sink, ptl_trace_machine(first)->wall_start, &embed->sources);
+	for (size_t i = 0; !status && embed->sources && i < ptl_relogger_input_count(relogger); i++)
+		status = note_sources(embed, ptl_relogger_input_trace(ptl_relogger_input_at(relogger, i)));
+	sink.sources = embed->sources ? flow_source_store_take : NULL;
+	sink.source_context = embed->sources;
+	return status ? status : elf_image_store_new(embed->what, &sink, &embed->store);
 }
 
 static int embed_end(void *context, struct ptl_relogger *relogger)
 {
 	struct embed *embed = context;
-	int status = look_at_waiting(embed, ptl_relogger_input_trace(ptl_relogger_input_at(relogger, 0)), true);
+	struct ptl_trace *first = ptl_relogger_input_trace(ptl_relogger_input_at(relogger, 0));
+	int status = look_at_waiting(embed, first, true);
 
+	if (!status)
+		status = store_late_sources(embed, first);
 	if (!status)
 		status = elf_image_store_find(embed->store);
 	elf_debuginfod_warn();
+	if (embed->sources)
+		flow_source_store_report(embed->sources);
 	if (elf_image_store_cut_names(embed->store))
 		common_message_warning("%llu names of functions overlap in a file, and were cut",
 				       (unsigned long long)elf_image_store_cut_names(embed->store));
@@ -264,6 +339,8 @@ static void free_embed(void *state)
 		embed->waiting = next;
 	}
 	elf_image_store_free(embed->store);
+	flow_source_store_free(embed->sources);
+	common_bytes_free(&embed->debug);
 	common_byte_map_free(&embed->seen);
 	common_bytes_free(&embed->storage);
 	free(embed);
@@ -277,7 +354,6 @@ static int embed_add(const struct relog_settings *settings, struct ptl_relogger 
 								.event = embed_take_event,
 								.end = embed_end};
 	struct embed *embed;
-	int status;
 
 	if (settings->embed < ELF_EMBED_SYMBOLS || !(settings->embed_given || settings->debuginfod))
 		return 0;
@@ -293,9 +369,7 @@ static int embed_add(const struct relog_settings *settings, struct ptl_relogger 
 	embed->what = settings->embed;
 	embed->servers = settings->debuginfod;
 	*state = embed;
-	status = elf_image_store_new(settings->embed, &(struct elf_image_sink){embed, put_blob, put_attachment},
-				     &embed->store);
-	return status ? status : ptl_relogger_callbacks(relogger, &callbacks, embed);
+	return ptl_relogger_callbacks(relogger, &callbacks, embed);
 }
 
 const struct relog_stage relog_stage_embed = {"embed", embed_add, free_embed, NULL};

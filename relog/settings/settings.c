@@ -100,7 +100,7 @@ static const struct common_option store_options[] = {
 };
 
 /* in the order of enum elf_embed */
-static const char *const embed_words[] = {"none", "code", "symbols", "debug", NULL};
+static const char *const embed_words[] = {"none", "code", "symbols", "debug", "sources", NULL};
 static const char *const modes[] = {"64", "32", NULL};
 
 static const struct common_option common_options[] = {
@@ -203,8 +203,9 @@ static const struct common_option perf_options[] = {
 	{"", 0, NULL, "Files of this machine, and inputs that are no traces:"},
 	{"embed", 0, "WHAT",
 	 "What goes into the trace of the files that perf.data names, if this machine has the very same: nothing, "
-	 "code, code and symbols (the default), or the whole files with debug information as well. Where the option is "
-	 "given, symbols and debug information also of files of a trace that lacks them.",
+	 "code, code and symbols (the default), the whole files with debug information as well, or also source files. "
+	 "Where the option is given, symbols, debug information and source files also of files of a trace that lacks "
+	 "them.",
 	 COMMON_CHOICE(struct relog_settings, embed, embed_words), COMMON_GIVEN(struct relog_settings, embed_given)},
 	{"buildid-dir", 0, "FOLDER",
 	 "Looks for the files that perf.data names in this cache of perf, too, before ~/.debug: what perf archive has "

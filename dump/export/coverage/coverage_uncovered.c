@@ -144,6 +144,7 @@ int dump_coverage_uncovered(struct dump_coverage_print *print)
 	struct dump_source_texts texts = {0};
 	int status = 0;
 
+	dump_source_texts_start(&texts, print->run);
 	for (size_t i = 0; !status && i < coverage->file_count; i++) {
 		const struct analysis_covered_file *file = &coverage->files[i];
 		size_t at = 0;
@@ -161,6 +162,7 @@ int dump_coverage_uncovered(struct dump_coverage_print *print)
 			status = dump_output_check(print->run);
 		}
 	}
+	dump_source_texts_warn(&texts);
 	dump_source_texts_free(&texts);
 	return status;
 }

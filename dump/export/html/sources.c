@@ -186,7 +186,7 @@ static int put_all(struct dump_run *run, const struct analysis_annotator *annota
 	struct writing writing = {.room = room, .run = run, .annotator = annotator};
 	int status = 0;
 
-	dump_source_texts_start(&writing.texts, run->trace);
+	dump_source_texts_start(&writing.texts, run);
 	for (size_t i = 0; status == 0 && i < count; i++)
 		status = put_source(&writing, &sources[i]);
 	dump_left_out_add(left_out, writing.cut_instructions, "instruction of a large function",

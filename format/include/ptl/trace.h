@@ -154,6 +154,8 @@ enum ptl_attachment_kind {
 	 * time.
 	 */
 	PTL_ATTACHMENT_JIT_TIMES = 7,
+	/* A source file. name: its path, as line tables name the file. */
+	PTL_ATTACHMENT_SOURCE = 8,
 };
 
 /* A whole file of the recorded machine: a blob of the type PTL_BLOB_FILE, unless the kind states another type. */

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Writes source files of a trace to the temporary folder, where gdb searches its sources. */
+#include "dump/gdb/source_files.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "common/program/message.h"
+#include "flow/symbol/source_store.h"
+
+/* Writes a new file. Returns false if the file exists or cannot be written. */
+static bool write_source(const char *path, const uint8_t *data, size_t size)
+{
+	const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	const bool written = fd >= 0 && common_write_all(fd, data, size) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return written;
+}
+
+int dump_gdb_sources_write(struct dump_gdb_files *files, struct ptl_trace *trace)
+{
+	uint64_t left = FLOW_SOURCE_MAX, cut = 0;
+
+	for (size_t i = 0; i < ptl_attachment_count(trace); i++) {
+		const struct ptl_attachment *attachment = ptl_attachment_at(trace, i);
+		const struct ptl_blob_info *blob = ptl_blob_find(trace, attachment->hash);
+		uint8_t *data = NULL;
+		size_t size = 0;
+		char *path;
+
+		if (attachment->kind != PTL_ATTACHMENT_SOURCE || !dump_gdb_is_plain_path(attachment->name))
+			continue;
+		/* A hostile trace may give any number of names to one content. */
+		if (blob && (blob->size > FLOW_SOURCE_FILE_MAX || blob->size > left)) {
+			cut++;
+			continue;
+		}
+		if (ptl_blob_read(trace, attachment->hash, (size_t)FLOW_SOURCE_FILE_MAX, &data, &size) < 0)
+			continue;
+		left -= size < left ? size : left;
+		path = dump_gdb_folder_entry(files, "/source", attachment->name);
+		if (path)
+			files->sources += write_source(path, data, size);
+		free(path);
+		free(data);
+	}
+	if (cut)
+		common_message_note("gdb has no text of %llu source files of the trace, which are too large",
+				    (unsigned long long)cut);
+	return 0;
+}
