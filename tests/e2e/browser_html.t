@@ -20,7 +20,7 @@ __attribute__((noinline)) void add(int n) { sum += n; }
 __attribute__((noinline)) void many(int n) { for (int i = 0; i < n; i++) add(i); }
 int main(int argc, char **argv) { many(atoi(argv[1])); return argc == 100; }
 """
-VIEWS = ["summary", "timeline", "functions", "flame", "source", "events", "gaps"]
+VIEWS = ["summary", "timeline", "functions", "tree", "flame", "source", "events", "gaps"]
 
 
 def url(name, link=""):

@@ -9,6 +9,7 @@
 #define PROCESSES 3
 #define FRAMES 40
 #define STEPS 20
+#define AROUND 3 /* lines before and after the line of a frame */
 
 /* Writes "/src/orders.cpp:52", or the image. */
 static void put_place(struct common_json *json, const char *file, uint32_t line, const char *image)
@@ -22,7 +23,28 @@ static void put_place(struct common_json *json, const char *file, uint32_t line,
 	common_bytes_free(&text);
 }
 
-static uint64_t put_stack(struct dump_html *html, struct common_json *json, const struct dump_crash_stack *stack)
+/* Writes the lines around the line of a frame, which may not have run: [line number, text] each. */
+static void put_excerpt(struct dump_html *html, struct common_json *json, struct dump_source_texts *texts,
+			const struct dump_crash_frame *frame)
+{
+	const uint32_t first = frame->line > AROUND ? frame->line - AROUND : 1;
+	const char *words;
+	size_t size;
+
+	common_json_array(json, "excerpt");
+	for (uint32_t line = first; frame->file && frame->line && line <= frame->line + AROUND; line++) {
+		if (!dump_source_line(texts, frame->file, line, &words, &size) || !dump_html_fits(&html->room, size))
+			continue;
+		common_json_array(json, NULL);
+		common_json_u64(json, NULL, line);
+		common_json_string_n(json, NULL, words, size);
+		common_json_array_end(json);
+	}
+	common_json_array_end(json);
+}
+
+static uint64_t put_stack(struct dump_html *html, struct common_json *json, struct dump_source_texts *texts,
+			  const struct dump_crash_stack *stack)
 {
 	uint64_t cut = 0;
 
@@ -39,6 +61,8 @@ static uint64_t put_stack(struct dump_html *html, struct common_json *json, cons
 		common_json_string(json, "function", *frame->function ? frame->function : "[unknown]");
 		put_place(json, frame->file, frame->line, frame->image);
 		common_json_bool(json, "chosen", i == stack->place);
+		if (i == stack->place)
+			put_excerpt(html, json, texts, frame);
 		common_json_object_end(json);
 	}
 	common_json_array_end(json);
@@ -64,7 +88,7 @@ static void put_steps(struct dump_html *html, struct common_json *json, const st
 	common_json_array_end(json);
 }
 
-static void put_crash(struct dump_html *html, struct common_json *json, const struct dump_crash_report *report,
+static void put_crash(struct dump_html *html, struct common_json *json, struct dump_crash_report *report,
 		      const struct dump_crash *crash)
 {
 	struct ptl_bytes text = {0};
@@ -72,8 +96,9 @@ static void put_crash(struct dump_html *html, struct common_json *json, const st
 
 	dump_crash_sentence(report, crash, &text);
 	common_json_object(json, NULL);
+	common_json_u64(json, "process", crash->failure.process);
 	common_json_string(json, "text", common_text_string(&text));
-	cut = put_stack(html, json, dump_crash_stack(crash));
+	cut = put_stack(html, json, &report->texts, dump_crash_stack(crash));
 	common_json_u64(json, "frames_left_out", cut);
 	put_steps(html, json, crash->thread == DUMP_CRASH_NO_INDEX ? NULL : &crash->threads[crash->thread]);
 	common_json_object_end(json);

@@ -61,26 +61,59 @@ void dump_html_functions(struct dump_html *html, struct dump_run *run, struct du
 			  "functions that ran least");
 }
 
-/* Writes the source of the first functions that have a name and a file. */
+uint32_t *dump_html_function_rows(const struct dump_html_trace *trace, size_t *count)
+{
+	const struct analysis_report *report = &trace->report;
+	uint32_t *rows;
+
+	*count = analysis_functions_count(trace->path_run.calls.functions) + 1;
+	rows = calloc(*count, sizeof(*rows));
+	for (size_t i = 0; rows && i < trace->function_count; i++)
+		rows[(uint32_t)(report->rows[i].function + 1)] = (uint32_t)i + 1;
+	return rows;
+}
+
+/* Whether an image is a library of the system, as is_system of calls.js. */
+static bool is_system(const char *path)
+{
+	const bool in_folder = strncmp(path, "/lib", 4) == 0 || strncmp(path, "/usr/lib", 8) == 0;
+	const char *end = strstr(common_base_name(path), ".so");
+
+	return *path == '[' || (in_folder && end && (end[3] == 0 || end[3] == '.'));
+}
+
+/*
+ * Writes the source of the first functions that have a name and a file. Functions of the program itself come first, so
+ * that they have room.
+ */
 int dump_html_sources(struct dump_html *html, struct dump_run *run, const struct dump_html_trace *trace)
 {
 	const uint64_t limit = html->limits->sources;
 	const struct analysis_report *report = &trace->report;
 	struct dump_html_source *sources = calloc(limit + 1, sizeof(*sources));
-	size_t count = 0;
+	size_t count = 0, cut = 0;
 	int status;
 
 	if (!sources)
 		return common_fail_memory("functions", limit * sizeof(*sources));
-	for (size_t i = 0; i < report->count && count < limit; i++) {
+	for (size_t i = 0; i < 2 * report->count; i++) {
+		const struct analysis_report_row *row = &report->rows[i % report->count];
 		const struct analysis_function *function = analysis_function(trace->path_run.calls.functions,
-									     report->rows[i].function);
+									     row->function);
 
-		if (*function->name && *function->path && report->rows[i].self_instructions)
+		/* A function of the program may have failed at its first instruction. */
+		if (!*function->name || !*function->path || is_system(function->path) != (i >= report->count) ||
+		    (i >= report->count && !row->self_instructions))
+			continue;
+		if (count == limit)
+			cut += i < report->count;
+		else
 			sources[count++] = (struct dump_html_source){function->name, function->path};
 	}
 	status = dump_html_annotations(run, trace->path_run.calls.timeline, sources, count, &html->room,
 				       &html->left_out);
+	dump_left_out_add(&html->left_out, cut, "source of a function of the program",
+			  "sources of functions of the program");
 	free(sources);
 	return status;
 }
@@ -94,7 +127,7 @@ struct sums {
 	uint32_t place;              /* number in the page, from 1; 0: left out */
 };
 
-#define NODE_BYTES 16 /* five numbers, which need no escapes */
+#define NODE_BYTES 20 /* six numbers, which need no escapes */
 #define WHOLE ((double)((uint64_t)1 << 53))
 
 static int compare_down(const void *a_, const void *b_)
@@ -225,7 +258,8 @@ static int choose_nodes(const struct dump_html *html, struct dump_html_trace *tr
 	return 0;
 }
 
-static int put_nodes(struct common_json *json, const struct dump_html_trace *trace, const struct sums *sums)
+static int put_nodes(struct common_json *json, const struct dump_html_trace *trace, const struct sums *sums,
+		     const uint32_t *rows)
 {
 	const struct analysis_path_tree *tree = &trace->path_run.paths.tree;
 	struct common_byte_map known = {0};
@@ -251,6 +285,7 @@ static int put_nodes(struct common_json *json, const struct dump_html_trace *tra
 		common_json_u64(json, NULL, node->calls);
 		common_json_u64(json, NULL, node->self_instructions);
 		common_json_u64(json, NULL, node->self_time);
+		common_json_u64(json, NULL, node->parent ? rows[(uint32_t)(node->function + 1)] : 0);
 		common_json_array_end(json);
 		if (!number)
 			status = common_byte_map_put(&known, text.data, text.size, names++);
@@ -265,19 +300,21 @@ int dump_html_paths(struct dump_html *html, struct dump_run *run, struct dump_ht
 	struct analysis_path_tree *tree = &trace->path_run.paths.tree;
 	struct common_json *json = &run->json_out;
 	struct sums *sums = calloc(tree->count + 1, sizeof(*sums));
-	size_t count = 0;
-	int status = sums ? 0 : common_fail_memory("paths of calls", tree->count * sizeof(*sums));
+	size_t count = 0, row_count;
+	uint32_t *rows = dump_html_function_rows(trace, &row_count);
+	int status = sums && rows ? 0 : common_fail_memory("paths of calls", tree->count * sizeof(*sums));
 
 	common_json_array(json, NULL);
 	if (status == 0 && tree->count) {
 		weigh(tree, sums);
 		status = choose_nodes(html, trace, sums, &count);
 		if (status == 0)
-			status = put_nodes(json, trace, sums);
+			status = put_nodes(json, trace, sums, rows);
 		dump_left_out_add(&html->left_out, tree->count - 1 - count, "path that took least, shown as its caller",
 				  "paths that took least, shown as their callers");
 	}
 	common_json_array_end(json);
 	free(sums);
+	free(rows);
 	return status;
 }

@@ -77,6 +77,12 @@ void dump_html_losses(struct dump_html *html, struct dump_run *run);
 int dump_html_crash(struct dump_html *html, struct dump_run *run, struct dump_html_trace *trace);
 /* Writes the functions, sorted by self instructions. */
 void dump_html_functions(struct dump_html *html, struct dump_run *run, struct dump_html_trace *trace);
+/*
+ * Returns, for each function number plus 1, the function's row in the table of functions, from 1; 0: not in the table. The
+ * first entry belongs to ANALYSIS_NO_FUNCTION. The caller frees the list; NULL without memory. For use after
+ * dump_html_functions.
+ */
+uint32_t *dump_html_function_rows(const struct dump_html_trace *trace, size_t *count);
 /* Writes the tree of paths. Returns 0 or PTL_NO_MEMORY. */
 int dump_html_paths(struct dump_html *html, struct dump_run *run, struct dump_html_trace *trace);
 /*

@@ -5,6 +5,7 @@ const views = [
 	["summary", "Summary", showSummary],
 	["timeline", "Timeline", () => { timelineOpen(); timelineQueue(); }],
 	["functions", "Functions", () => { showFunctions(); describeFunction(); }],
+	["tree", "Call tree", treeShow],
 	["flame", "Flame graph", () => { flameOpen(); flameQueue(); }],
 	["source", "Source", sourceShow],
 	["events", "Events", showEvents],
@@ -74,6 +75,11 @@ function pageLink() {
 		link.set("function", chosenFunction.row.name);
 	if (page.view === "source" && sideData("sources")[source.chosen])
 		link.set("function", sideData("sources")[source.chosen].name);
+	if (page.view === "tree" && treeView.inverted)
+		link.set("rows", "up");
+	if (page.view === "events" && eventView.provider)
+		link.set("provider", eventView.provider);
+	selectionLink(link);
 	if (search.text)
 		link.set("search", byId("search").value);
 	return "#" + link;
@@ -95,6 +101,9 @@ function followLink() {
 	const from = Number(link.get("from")), to = Number(link.get("to"));
 	if (link.get("search") !== null)
 		searchFor(link.get("search"));
+	selectionFollow(link);
+	treeView.inverted = link.get("rows") === "up";
+	eventView.provider = link.get("provider") || "";
 	if (name !== null && link.get("view") === "source")
 		source.chosen = Math.max(0, sideData("sources").findIndex((one) => one.name === name));
 	showView(link.get("view") || "summary");
@@ -124,9 +133,10 @@ function searchFor(text) {
 
 /* ---- keys ------------------------------------------------------------------------------------------- */
 
-const keyHelp = [["/", "search; Enter goes to what was found, Esc clears it"], ["1 to 8", "views"], ["t", "dark or light"],
+const keyHelp = [["/", "search; Enter goes to what was found, Esc clears it"], ["1 to 9", "views"], ["t", "dark or light"],
 	["w s, + -", "timeline: in and out (Ctrl and the wheel, too)"], ["a d, ← →", "timeline: earlier and later (or drag)"],
 	["↑ ↓", "timeline: up and down; flame graph: callers and callees"], ["n p", "timeline: next and previous call searched for"],
+	["m", "timeline: selects the span that is shown (or drag with Shift); a box before a thread's name selects the thread"],
 	["f", "timeline: zooms to the chosen call (or a double click)"], ["Enter", "timeline: the chosen call's function"],
 	["0", "all of the timeline, of the flame graph"], ["?", "this list"]];
 

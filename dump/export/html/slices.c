@@ -131,6 +131,7 @@ int dump_slices_leave(struct dump_slices *slices, const struct analysis_call_thr
 {
 	const uint64_t start = frame->start ? frame->start : thread->time;
 	uint32_t track;
+	int32_t level;
 	int status;
 
 	follow_gap(slices, thread);
@@ -148,13 +149,16 @@ int dump_slices_leave(struct dump_slices *slices, const struct analysis_call_thr
 		status = make_slice_room(slices);
 	if (status < 0)
 		return status;
+	level = (int32_t)((int64_t)analysis_frame_depth(thread, frame) - slices->tracks[track].below);
 	slices->list[slices->count++] = (struct dump_slice){
 		.start = start,
 		.duration = frame->wall,
 		.instructions = frame->instructions,
+		/* The last frame found below the first frames is the outermost one. */
+		.order = level < 0 ? -(int64_t)frame->serial : (int64_t)frame->serial,
 		.function = frame->function,
 		.track = track,
-		.level = (int32_t)((int64_t)analysis_frame_depth(thread, frame) - slices->tracks[track].below),
+		.level = level,
 		.flags = (uint16_t)(frame->flags & ANALYSIS_CALL_SHOWN),
 	};
 	return 0;
@@ -217,9 +221,7 @@ static int compare_slices(const void *a_, const void *b_)
 		return a->track < b->track ? -1 : 1;
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
-	if (a->level != b->level)
-		return a->level < b->level ? -1 : 1;
-	return a->duration < b->duration ? -1 : a->duration > b->duration;
+	return a->order < b->order ? -1 : a->order > b->order;
 }
 
 void dump_slices_sort(struct dump_slices *slices)

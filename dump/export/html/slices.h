@@ -9,6 +9,7 @@ struct dump_slice {
 	uint64_t start;    /* trace clock */
 	uint64_t duration; /* nanoseconds */
 	uint64_t instructions;
+	int64_t order; /* order of the calls' begins in a stack; negative: found below the first frames, the outermost first */
 	uint32_t function;
 	uint32_t track;
 	int32_t level; /* 0: outermost call of its stack */
@@ -36,7 +37,7 @@ struct dump_slices {
 	size_t limit;
 	size_t gap_limit;
 
-	struct dump_slice *list; /* owned; after sorting: by track, start and level */
+	struct dump_slice *list; /* owned; after sorting: by track, start and order, so a caller precedes its callees */
 	size_t count, capacity;
 	struct dump_slice_track *tracks; /* owned */
 	size_t track_count, track_capacity;

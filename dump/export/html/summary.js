@@ -1,37 +1,52 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Summary, processes, functions, events, gaps and losses, and what differs: the views that are tables.
+// Summary, processes, and what differs.
 
 function showSummary() {
 	const about = sideData("summary"), place = byId("view-summary");
-	const card = (value, title, bad) => make("div", { className: "card" + (bad ? " bad" : "") }, make("b", null, value),
-		make("span", null, title));
+	const card = (value, title, bad, view) => {
+		const one = make(view ? "button" : "div", { className: "card" + (bad ? " bad" : "") }, make("b", null, value), make("span", null, title));
+		if (view)
+			one.addEventListener("click", () => showView(view));
+		return one;
+	};
 	const facts = [["file", about.file], ["size", bytes(about.size)], ["recorded by", about.source], ["started", about.started],
 		["machine", [about.hostname, about.kernel].filter(Boolean).join(", ")],
 		["processor", about.cpu_name + (about.cpus ? `, ${about.cpus} CPUs` : "")],
 		...about.provenance.map((step) => [`${step.tool} ${step.version}`, step.command]), ["page", about.made_by]];
 	place.replaceChildren(...[crashBox()].filter(Boolean),
-		make("div", { className: "cards" }, card(duration(about.duration), "duration"),
-			card(count(about.instructions), "instructions"), card(count(about.calls), "calls"),
-			card(count(about.functions), "functions"), card(count(about.processes), "processes"),
-			card(count(about.threads), "threads"), card(count(about.gaps), "gaps", about.gaps > 0),
-			card(count(about.losses), "losses", about.losses > 0),
+		make("div", { className: "cards" }, card(duration(about.duration), "duration", false, "timeline"),
+			card(count(about.instructions), "instructions", false, "flame"), card(count(about.calls), "calls", false, "tree"),
+			card(count(about.functions), "functions", false, "functions"), card(count(about.processes), "processes"),
+			card(count(about.threads), "threads", false, "timeline"), card(count(about.gaps), "gaps", about.gaps > 0, "gaps"),
+			card(count(about.losses), "losses", about.losses > 0, "gaps"),
 			card(about.complete && !about.damage ? "whole" : about.complete ? count(about.damage) + " damaged" : "incomplete",
-				"file", !about.complete || about.damage > 0)),
+				"file", !about.complete || about.damage > 0, "gaps")),
 		make("h2", null, "Functions that ran most"), topFunctions(),
 		make("h2", null, "Processes"), processTree(),
 		make("h2", null, "The trace"),
 		make("table", null, make("tbody", null, ...facts.filter(([, value]) => value).map(([name, value]) =>
-			make("tr", null, make("td", { className: "dim" }, name), make("td", { className: "words" }, value))))));
+			make("tr", null, make("td", { className: "dim" }, name), make("td", { className: "words" }, value))))),
+		redactionHint());
 }
+
+/* Whoever gets the page gets all of its texts. */
+function redactionHint() {
+	const about = sideData("summary");
+	return make("p", { id: "redaction", className: "dim" }, about.redacted ? "The trace is redacted." : "Before you give this page away: it has " +
+		"paths, command lines, host and user names, source, and texts of events. Tokens replace them in a page of: ",
+	...(about.redacted ? [] : [make("span", { className: "code" }, `ptl-relog ${shellWord(about.file)} --redact all -o redacted.ptl`)]));
+}
+
+/* A file name as a word for a shell. */
+const shellWord = (text) => (/^[\w./+-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`);
 
 function topFunctions() {
 	const whole = sideData("summary").instructions;
 	const rows = functions().slice(0, 10).map((row) => {
-		const line = make("tr", { className: "link", tabIndex: 0 }, make("td", { className: "words code" }, row.name),
+		const line = make("tr", null, make("td", { className: "words code" }, row.name),
 			make("td", { className: "dim" }, baseName(row.image)), make("td", { className: "number" }, `${count(row.calls)} call${row.calls === 1 ? "" : "s"}`),
 			shareCell(row.self_instructions, whole, share(row.self_instructions, whole)));
-		line.addEventListener("click", () => showFunction(row.number));
-		return line;
+		return linkRow(line, () => showFunction(row.number));
 	});
 	return make("table", null, make("tbody", null, ...rows));
 }
@@ -68,145 +83,17 @@ function processTree() {
 	const rows = order.slice(0, limit).map(([one, depth]) => {
 		const name = make("td", { className: "words code" }, one.command || one.path || one.name || "(not known)");
 		name.style.paddingLeft = 10 + 18 * Math.min(depth, 30) + "px";
-		return make("tr", null, make("td", { className: "number" }, String(one.pid)), name,
+		return linkRow(make("tr", null, make("td", { className: "number" }, String(one.pid)), name,
 			make("td", { className: "number" }, one.start === null ? "before" : moment(one.start)),
 			make("td", { className: "number" }, one.end === null ? "-" : duration(one.end - (one.start || 0))),
 			make("td", { className: "number" }, `${one.threads.length}`),
-			make("td", { className: one.failed ? "bad" : "" }, one.status || "-"));
+			make("td", { className: one.failed ? "bad" : "" }, one.status || "-")), () => showProcess(one));
 	});
 	if (order.length > limit)
 		rows.push(make("tr", null, make("td", { className: "dim", colspan: 6 }, `and ${count(order.length - limit)} more`)));
-	return make("table", null, make("thead", null, make("tr", null, ...[["PID", 1], ["command"], ["start", 1], ["duration", 1],
+	return make("table", { id: "processes" }, make("thead", null, make("tr", null, ...[["PID", 1], ["command"], ["start", 1], ["duration", 1],
 		["threads", 1], ["status"]].map(([title, number]) => make("th", { className: number ? "number" : "" }, title)))),
 	make("tbody", null, ...rows));
-}
-
-/* ---- functions -------------------------------------------------------------------------------------- */
-
-const tables = {};
-const chosenFunction = { row: null };
-
-function showFunctions() {
-	if (tables.functions) {
-		tables.functions.update();
-		return;
-	}
-	const about = sideData("summary"), place = byId("view-functions"), { timed } = sideData("functions");
-	const amount = (title, name, whole, text) => ({ title, number: true, value: (row) => row[name],
-		cell: (row) => shareCell(row[name], whole, text(row[name])) });
-	const columns = [
-		{ title: "function", value: (row) => row.name, code: true },
-		{ title: "image", value: (row) => baseName(row.image) },
-		{ title: "calls", number: true, value: (row) => row.calls, text: (row) => count(row.calls) },
-		amount("own instructions", "self_instructions", about.instructions, count),
-		amount("with calls", "total_instructions", about.instructions, count),
-		...(timed ? [amount("own time", "self_time", about.time, duration), amount("with calls", "total_time", about.time, duration)] : []),
-	];
-	const detail = make("div", { className: "detail", id: "function-detail" });
-	place.replaceChildren(detail);
-	tables.functions = makeTable(place, columns, functions(), {
-		order: 3, filter: (row) => !search.text || matches(row.name) || row === chosenFunction.row,
-		choose: (row) => showFunction(row.number), chosen: (row) => row === chosenFunction.row,
-		empty: "no function that ran is called so",
-	});
-}
-
-function describeFunction() {
-	const row = chosenFunction.row, place = byId("function-detail");
-	if (!place || !row)
-		return;
-	const longest = make("button", { type: "button" }, "longest call"), code = make("button", { type: "button" }, "source");
-	longest.addEventListener("click", () => {
-		showView("timeline");
-		const call = longestCall(row.number);
-		if (call)
-			timelineShow(call);
-	});
-	code.disabled = sourceOf(row) < 0;
-	code.addEventListener("click", () => {
-		source.chosen = sourceOf(row);
-		showView("source");
-	});
-	place.replaceChildren(make("b", null, row.name), `  ${row.image}  ${row.address}  `, longest, " ", code);
-}
-
-function showFunction(number) {
-	chosenFunction.row = functions()[number] || null;
-	showView("functions");
-	if (!chosenFunction.row)
-		return;
-	tables.functions.update();
-	tables.functions.find(chosenFunction.row);
-	describeFunction();
-	pageRemember();
-}
-
-/* ---- events, gaps ----------------------------------------------------------------------------------- */
-
-let eventRows = null;
-function events() {
-	if (!eventRows) {
-		const names = [];
-		eventRows = sideData("events").map(([time, words, pid, tid, text, activity]) => {
-			if (typeof words !== "number")
-				names.push(words);
-			return { time, name: typeof words === "number" ? names[words] : words, pid, tid, text, activity };
-		});
-	}
-	return eventRows;
-}
-
-const eventMatches = (row) => matches(row.name) || matches(row.text);
-
-function goTo(time) {
-	showView("timeline");
-	const span = Math.min(timeline.to - timeline.from, (timeline.last - timeline.first) / 20);
-	timelineSet(time - span / 2, time + span / 2);
-}
-
-function showEvents() {
-	if (tables.events) {
-		tables.events.update();
-		return;
-	}
-	const id = (value) => (value === null ? "-" : String(value));
-	byId("view-events").replaceChildren();
-	tables.events = makeTable(byId("view-events"), [
-		{ title: "time", number: true, value: (row) => row.time, text: (row) => moment(row.time) },
-		{ title: "event", value: (row) => row.name },
-		{ title: "process", number: true, value: (row) => row.pid, text: (row) => id(row.pid) },
-		{ title: "thread", number: true, value: (row) => row.tid, text: (row) => id(row.tid) },
-		{ title: "what it says", value: (row) => row.text, code: true },
-	], events(), { order: 0, descending: false, filter: (row) => !search.text || eventMatches(row),
-		choose: (row) => row.time !== null && goTo(row.time), empty: "no event" });
-}
-
-function showGaps() {
-	const place = byId("view-gaps"), { gaps } = sideData("timeline"), { losses, damage } = sideData("losses");
-	const id = (value) => (value === undefined ? "-" : String(value));
-	place.replaceChildren(make("h2", null, "Gaps: stretches of which it is not known what ran"));
-	makeTable(place, [
-		{ title: "time", number: true, value: (row) => row.time, text: (row) => moment(row.time) },
-		{ title: "duration", number: true, value: (row) => row.duration, text: (row) => duration(row.duration) },
-		{ title: "process", number: true, value: (row) => row.pid, text: (row) => id(row.pid) },
-		{ title: "thread", number: true, value: (row) => row.tid, text: (row) => id(row.tid) },
-	], gaps, { order: 0, descending: false, choose: (row) => row.time !== null && goTo(row.time), empty: "no gap" });
-	place.append(make("h2", null, "Losses: what the recorder could not write"));
-	makeTable(place, [
-		{ title: "what", value: (row) => row.kind },
-		{ title: "how many", number: true, value: (row) => row.count, text: (row) => count(row.count) },
-		{ title: "bytes", number: true, value: (row) => row.bytes, text: (row) => bytes(row.bytes) },
-		{ title: "from", number: true, value: (row) => row.first_time, text: (row) => moment(row.first_time) },
-		{ title: "to", number: true, value: (row) => row.last_time, text: (row) => moment(row.last_time) },
-		{ title: "process", number: true, value: (row) => row.pid, text: (row) => id(row.pid) },
-		{ title: "cause", value: (row) => row.cause },
-	], losses, { order: 1, empty: "no loss" });
-	place.append(make("h2", null, "Damage: what of the file could not be read"));
-	makeTable(place, [
-		{ title: "offset", number: true, value: (row) => row.offset, text: (row) => count(row.offset) },
-		{ title: "bytes", number: true, value: (row) => row.size, text: (row) => count(row.size) },
-		{ title: "what is wrong", value: (row) => row.text },
-	], damage, { order: 0, descending: false, empty: "no damage" });
 }
 
 /* ---- two traces ------------------------------------------------------------------------------------- */

@@ -106,13 +106,25 @@ function makeTable(place, columns, rows, options) {
 	update();
 	return {
 		update,
-		/* The page that has a row. */
-		find(row) {
-			const at = shown.indexOf(row);
+		/* Turns to the page with the row for which is(row) holds. */
+		find(is) {
+			const at = shown.findIndex(is);
 			if (at >= 0)
 				turnTo(Math.floor(at / size));
 		},
 	};
+}
+
+/* Makes a row a link, for the mouse and for the keyboard. */
+function linkRow(row, action) {
+	row.classList.add("link");
+	row.tabIndex = 0;
+	row.addEventListener("click", action);
+	row.addEventListener("keydown", (event) => {
+		if (event.key === "Enter")
+			action();
+	});
+	return row;
 }
 
 /* A number with a bar for its share. */

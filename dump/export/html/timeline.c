@@ -9,20 +9,6 @@
 
 #define TRACK_BYTES 100 /* Keys and numbers of a track. The limit assumes six bytes for each byte of text. */
 
-/* Returns the row of each function in the table of functions, from 1; 0: not in the table. */
-static uint32_t *rows_of(const struct dump_html_trace *trace, size_t *count)
-{
-	const struct analysis_report *report = &trace->report;
-	uint32_t *rows;
-
-	*count = analysis_functions_count(trace->path_run.calls.functions) + 1;
-	rows = calloc(*count, sizeof(*rows));
-	for (size_t i = 0; rows && i < trace->function_count; i++)
-		/* The first entry belongs to ANALYSIS_NO_FUNCTION. */
-		rows[(uint32_t)(report->rows[i].function + 1)] = (uint32_t)i + 1;
-	return rows;
-}
-
 static void pack_track(const struct dump_slice *list, size_t count, uint64_t start_time, const uint32_t *rows,
 		       struct ptl_bytes *packed)
 {
@@ -207,7 +193,7 @@ int dump_html_timeline(struct dump_html *html, struct dump_run *run, struct dump
 	struct common_json *json = &run->json_out;
 	struct dump_slices *slices = &trace->slices;
 	size_t count;
-	uint32_t *rows = rows_of(trace, &count);
+	uint32_t *rows = dump_html_function_rows(trace, &count);
 	uint64_t cut_gaps = slices->cut_gaps;
 	int status = rows ? 0 : common_fail_memory("functions", count * sizeof(*rows));
 

@@ -10,8 +10,8 @@ const RULER = 24, HEAD = 20, ROW = 17, FOOT = 8, GRAPH = 30;
 function timelineRows() {
 	let y = 0;
 	timeline.rows = tracks().map((track) => {
-		const top = HEAD + (track.counters.length ? GRAPH : 0);
-		const place = { track, y, top, height: top + track.levels.length * ROW + FOOT };
+		const top = HEAD + (track.counters.length ? GRAPH : 0), isFolded = isTrackFolded(track);
+		const place = { track, y, top, isFolded, height: isFolded ? HEAD : top + track.levels.length * ROW + FOOT };
 		y += place.height;
 		return place;
 	});
@@ -263,7 +263,7 @@ function drawCounters(view, track, y) {
 function drawTrack(view, place) {
 	const { context, width } = view, y = RULER + place.y - timeline.top;
 	let drawn = 0;
-	place.track.levels.forEach((level, depth) => {
+	(place.isFolded ? [] : place.track.levels).forEach((level, depth) => {
 		const row = y + place.top + depth * ROW;
 		if (row + ROW < RULER || row > view.height)
 			return;
@@ -271,19 +271,20 @@ function drawTrack(view, place) {
 		if (search.text)
 			drawMarks(view, level, row);
 	});
-	if (place.track.counters.length)
+	if (place.track.counters.length && !place.isFolded)
 		drawCounters(view, place.track, y + HEAD);
-	drawGaps(view, place.track, y + HEAD, place.height - HEAD - FOOT);
+	if (!place.isFolded)
+		drawGaps(view, place.track, y + HEAD, place.height - HEAD - FOOT);
 	context.fillStyle = view.colors.panel;
 	context.fillRect(0, y, width, HEAD - 2);
 	context.fillStyle = view.colors.text;
-	context.fillText(`${place.track.title}   ${count(place.track.count)} ${place.track.isCpu ? "runs" : "calls"}`, 6, y + 13);
+	context.fillText(`${trackMarks(place)}${place.track.title}   ${count(place.track.count)} ${place.track.isCpu ? "runs" : "calls"}`, 6, y + 13);
 	return drawn;
 }
 
 function drawChosen(view) {
 	const chosen = timeline.chosen;
-	if (!chosen)
+	if (!chosen || timeline.rows[chosen.track].isFolded)
 		return;
 	const place = timeline.rows[chosen.track], level = place.track.levels[chosen.level];
 	const scale = view.width / (timeline.to - timeline.from), y = RULER + place.y - timeline.top + place.top + chosen.level * ROW;
@@ -324,6 +325,7 @@ function timelineDraw() {
 	drawLabels(view);
 	const marks = drawEvents(view), flows = drawFlows(view);
 	drawChosen(view);
+	drawSelection(view);
 	drawRuler(view, true);
 	if (!timeline.rows.length)
 		view.context.fillText("No call of this trace has a time.", 20, RULER + 30);
@@ -341,7 +343,7 @@ function timelineAt(x, y) {
 	if (!place)
 		return null;
 	const level = Math.floor((inside - place.y - place.top) / ROW);
-	if (level < 0 || level >= place.track.levels.length)
+	if (place.isFolded || level < 0 || level >= place.track.levels.length)
 		return null;
 	const near = (timeline.to - timeline.from) / byId("time-canvas").clientWidth;
 	const at = callAt(place.track.levels[level], timelineTime(x), near);
@@ -351,7 +353,7 @@ function timelineAt(x, y) {
 /* What the counters of a thread say there. */
 function countersAt(x, y) {
 	const inside = y - RULER + timeline.top, time = timelineTime(x);
-	const place = timeline.rows.find((one) => inside >= one.y + HEAD && inside < one.y + one.top);
+	const place = timeline.rows.find((one) => !one.isFolded && inside >= one.y + HEAD && inside < one.y + one.top);
 	const one = place && y > RULER ? place.track.counters.find((each) => time >= each.start &&
 		time < each.start + each.instructions.length * each.span) : null;
 	if (!one)
@@ -396,6 +398,7 @@ function timelineChoose(call) {
 
 /* A call in view, with as much around it. */
 function timelineShow(call) {
+	timelineUnfold(tracks()[call.track]);
 	const list = tracks()[call.track].levels[call.level], place = timeline.rows[call.track];
 	const start = list.start[call.at], end = list.end[call.at], room = Math.max(20, (end - start) * 0.6);
 	timelineSet(start - room, end + room);
@@ -451,7 +454,7 @@ function timelineListen() {
 			timelineScroll(event.deltaY);
 	}, { passive: false });
 	canvas.addEventListener("pointerdown", (event) => {
-		drag = { x: event.offsetX, y: event.offsetY, moved: false };
+		drag = { x: event.offsetX, y: event.offsetY, moved: false, from: event.shiftKey ? timelineTime(event.offsetX) : null };
 		canvas.setPointerCapture(event.pointerId);
 	});
 	canvas.addEventListener("pointermove", (event) => {
@@ -465,12 +468,19 @@ function timelineListen() {
 		if (!drag.moved && Math.hypot(x, y) < 4)
 			return;
 		showTip(event, null);
+		if (drag.from !== null) {
+			drag.moved = true;
+			timelineMark(drag.from, timelineTime(event.offsetX));
+			return;
+		}
 		timelineMove(-x / canvas.clientWidth);
 		timelineScroll(-y);
-		drag = { x: event.offsetX, y: event.offsetY, moved: true };
+		drag = { x: event.offsetX, y: event.offsetY, moved: true, from: null };
 	});
 	canvas.addEventListener("pointerup", (event) => {
-		if (drag && !drag.moved)
+		if (drag && drag.from !== null && drag.moved)
+			timelineMarked();
+		else if (drag && !drag.moved && !trackClick(event.offsetX, event.offsetY))
 			timelineChoose(timelineAt(event.offsetX, event.offsetY));
 		drag = null;
 	});
@@ -483,6 +493,9 @@ function timelineListen() {
 	byId("time-in").addEventListener("click", () => timelineZoom(0.5));
 	byId("time-out").addEventListener("click", () => timelineZoom(2));
 	byId("time-all").addEventListener("click", () => timelineSet(timeline.first, timeline.last));
+	byId("time-select").addEventListener("click", () => selectSpan(timeline.from, timeline.to));
+	byId("time-fold").addEventListener("click", () => foldTracks(true));
+	byId("time-unfold").addEventListener("click", () => foldTracks(false));
 }
 
 const timelineKeys = {
@@ -494,6 +507,7 @@ const timelineKeys = {
 	PageUp: () => timelineScroll(-400), PageDown: () => timelineScroll(400),
 	0: () => timelineSet(timeline.first, timeline.last), Home: () => timelineSet(timeline.first, timeline.last),
 	f: () => timeline.chosen && timelineShow(timeline.chosen),
+	m: () => selectSpan(timeline.from, timeline.to),
 	n: () => nextMatch(true), p: () => nextMatch(false),
 	Enter: () => {
 		const chosen = timeline.chosen, row = chosen && tracks()[chosen.track].levels[chosen.level].name[chosen.at];

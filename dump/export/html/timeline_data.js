@@ -30,9 +30,12 @@ function unpackTrack(track) {
 	return { start, end, level, name, flags, instructions };
 }
 
-/* One list for each level, in order of time: calls of one level do not overlap. */
+/*
+ * One list for each level, in order of time: calls of one level do not overlap. order: the level of each call, in the order in
+ * which the calls began, a caller before its callees.
+ */
 function splitLevels(all) {
-	const total = all.start.length, sizes = [];
+	const total = all.start.length, sizes = [], order = new Uint32Array(total);
 	for (let i = 0; i < total; i++)
 		sizes[all.level[i]] = (sizes[all.level[i]] || 0) + 1;
 	const levels = Array.from(sizes, (size) => ({
@@ -46,8 +49,9 @@ function splitLevels(all) {
 		level.name[at] = all.name[i];
 		level.flags[at] = all.flags[i];
 		level.instructions[at] = all.instructions[i];
+		order[i] = all.level[i];
 	}
-	return levels;
+	return { levels, order };
 }
 
 function trackTitle(track) {
@@ -97,11 +101,11 @@ function tracks() {
 	const { tracks: list, gaps, cpus, counters } = sideData("timeline");
 	const isOf = (one, track) => one.pid === track.pid && one.tid === track.tid && one.cpu === track.cpu;
 	const threads = list.map((track) => {
-		const all = unpackTrack(track);
+		const all = unpackTrack(track), { levels, order } = splitLevels(all);
 		track.data = null;
 		return {
-			title: trackTitle(track), stack: track.stack, pid: track.pid, tid: track.tid, count: track.count,
-			levels: splitLevels(all), first: all.start[0], last: all.end.reduce((most, end) => Math.max(most, end), 0),
+			title: trackTitle(track), stack: track.stack, pid: track.pid, tid: track.tid, cpu: track.cpu, process: track.process,
+			count: track.count, levels, order, first: all.start[0], last: all.end.reduce((most, end) => Math.max(most, end), 0),
 			gaps: gaps.filter((gap) => gap.time !== null && isOf(gap, track)),
 			/* Of the thread, which may have several stacks: above the first. */
 			counters: track.stack ? [] : counters.filter((one) => isOf(one, track)).map(unpackCounters),

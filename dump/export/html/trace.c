@@ -181,6 +181,7 @@ void dump_html_summary(struct dump_html *html, struct dump_run *run, const struc
 	common_json_string(json, "file", run->path);
 	common_json_u64(json, "size", ptl_trace_size(run->trace));
 	common_json_bool(json, "complete", ptl_trace_complete(run->trace));
+	common_json_bool(json, "redacted", machine->redacted);
 	common_json_string(json, "made_by", "ptl-dump " COMMON_VERSION);
 	common_json_string(json, "source", machine->source);
 	common_json_string(json, "hostname", machine->hostname);
