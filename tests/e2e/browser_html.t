@@ -31,7 +31,7 @@ def page(browser, name, link=""):
     browser.complaints.clear()
     browser.requests.clear()
     browser.open(url(name, link))
-    browser.until("document.documentElement.dataset.ready")
+    browser.until("document.documentElement?.dataset.ready")
     browser.frame()
 
 
@@ -195,7 +195,7 @@ def two(browser):
         check(f"side {side}: its timeline is that of its page", tracks == browser.value("tracks().map((track) => track.title)"), tracks)
     page(browser, "two.html", "view=functions")
     browser.value("document.querySelectorAll('#sides button')[1].click()")
-    browser.until("document.documentElement.dataset.ready && document.getElementById('side')?.textContent === 'B: b.ptl'")
+    browser.until("document.documentElement?.dataset.ready && document.getElementById('side')?.textContent === 'B: b.ptl'")
     check("a button shows the other trace", browser.value(calls) == "40" and shown(browser) == "functions")
     page(browser, "two.html", "view=flame")
     wide = drawn(browser, "flame-canvas")

@@ -65,6 +65,8 @@ record("debug.ptl", "--embed", "debug")
 check("without the option a trace has no source file", sources("debug.ptl") == {} and line_shown("debug.ptl"))
 
 check("lines are shown where the files are gone", elsewhere(lambda: line_shown("all.ptl")) and not elsewhere(lambda: line_shown("debug.ptl")))
+page = elsewhere(lambda: output(DUMP, "html", "all.ptl"))
+check("a page has the lines", "the doubled line" in page and "the main line" in page)
 got = elsewhere(lambda: output(DUMP, "coverage", "--uncovered", "all.ptl") + output(DUMP, "crash", "all.ptl"))
 check("coverage and crash read the files of the trace, too", "warning" not in got, got)
 if shutil.which("gdb"):
@@ -147,5 +149,5 @@ if os.geteuid() == 0:
     check("root stores no file that the owner of the program cannot read",
           path("secret") in sources("trusted.ptl") and path("secret") not in sources("hostile.ptl"))
 else:
-    skip("root stores no file that the owner of the program cannot read", "only root can test this")
+    skip("root stores no file that the owner of the program cannot read", "needs root")
 plan()

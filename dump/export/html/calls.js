@@ -70,6 +70,8 @@ function endCall(tree, call) {
 	call.node.time += Math.max(0, ownInside);
 }
 
+const INFERRED = 1; /* flag of a call that was not seen, which report does not count */
+
 /* The calls of a track come in the order in which they began, so that a caller precedes its callees. */
 function addTrack(tree, track, from, to) {
 	const next = new Uint32Array(track.levels.length), stack = [];
@@ -91,7 +93,7 @@ function addTrack(tree, track, from, to) {
 			above.childInside += inside;
 			above.childInstructions += call.instructions;
 		}
-		if (start >= from && (!above || node !== above.node))
+		if (start >= from && !(list.flags[i] & INFERRED) && (!above || node !== above.node))
 			node.calls++;
 		depth++;
 	}

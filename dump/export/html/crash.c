@@ -9,7 +9,7 @@
 #define PROCESSES 3
 #define FRAMES 40
 #define STEPS 20
-#define AROUND 3 /* lines before and after the line of a frame */
+#define AROUND 3 /* source lines shown around a frame's line */
 
 /* Writes "/src/orders.cpp:52", or the image. */
 static void put_place(struct common_json *json, const char *file, uint32_t line, const char *image)

@@ -114,7 +114,10 @@ function flameZoom(node) {
 	flame.zoom = node;
 	flameQueue();
 	const words = describePath(node);
-	byId("flame-detail").replaceChildren(make("b", null, words[0]), "  " + words.slice(1).join("  ·  "));
+	const row = functions().find((one) => one.name === node.name), more = make("button", { type: "button" }, "function");
+	more.addEventListener("click", () => showFunction(row.number));
+	byId("flame-detail").replaceChildren(make("b", null, words[0]), "  " + words.slice(1).join("  ·  ") + "  ",
+		...(row && node.depth > 1 ? [more] : []));
 	pageRemember();
 }
 

@@ -101,7 +101,7 @@ int dump_html_sources(struct dump_html *html, struct dump_run *run, const struct
 		const struct analysis_function *function = analysis_function(trace->path_run.calls.functions,
 									     row->function);
 
-		/* A function of the program may have failed at its first instruction. */
+		/* Program functions need no executed instruction: the first instruction may fail. */
 		if (!*function->name || !*function->path || is_system(function->path) != (i >= report->count) ||
 		    (i >= report->count && !row->self_instructions))
 			continue;
