@@ -12,6 +12,8 @@
 #include "common/program/message.h"
 #include "flow/symbol/source_store.h"
 
+#define NAME_COST 128 /* counted bytes for each character of a name */
+
 /* Writes a new file. Returns false if the file exists or cannot be written. */
 static bool write_source(const char *path, const uint8_t *data, size_t size)
 {
@@ -25,7 +27,7 @@ static bool write_source(const char *path, const uint8_t *data, size_t size)
 
 int dump_gdb_sources_write(struct dump_gdb_files *files, struct ptl_trace *trace)
 {
-	uint64_t left = FLOW_SOURCE_MAX, cut = 0;
+	uint64_t left = FLOW_SOURCE_MAX, cut = 0, cost;
 
 	for (size_t i = 0; i < ptl_attachment_count(trace); i++) {
 		const struct ptl_attachment *attachment = ptl_attachment_at(trace, i);
@@ -36,14 +38,15 @@ int dump_gdb_sources_write(struct dump_gdb_files *files, struct ptl_trace *trace
 
 		if (attachment->kind != PTL_ATTACHMENT_SOURCE || !dump_gdb_is_plain_path(attachment->name))
 			continue;
-		/* A hostile trace may give any number of names to one content. */
-		if (blob && (blob->size > FLOW_SOURCE_FILE_MAX || blob->size > left)) {
+		/* A hostile trace may give any number of names to one content. Each folder of a name takes space. */
+		cost = (blob ? blob->size : 0) + NAME_COST * strlen(attachment->name);
+		if (cost > left || (blob && blob->size > FLOW_SOURCE_FILE_MAX)) {
 			cut++;
 			continue;
 		}
+		left -= cost;
 		if (ptl_blob_read(trace, attachment->hash, (size_t)FLOW_SOURCE_FILE_MAX, &data, &size) < 0)
 			continue;
-		left -= size < left ? size : left;
 		path = dump_gdb_folder_entry(files, "/source", attachment->name);
 		if (path)
 			files->sources += write_source(path, data, size);

@@ -233,7 +233,7 @@ int dump_html(struct dump_run *run, const struct dump_html_limits *given_limits)
 		.functions = given_limits->functions ? given_limits->functions : 20000,
 		.paths = given_limits->paths ? given_limits->paths : 50000,
 		.events = given_limits->events ? given_limits->events : 10000,
-		.sources = given_limits->sources ? given_limits->sources : 30,
+		.sources = given_limits->sources ? given_limits->sources : 100,
 	};
 	struct page page = {.run = run, .html = {.limits = &limits, .count = 1 + run->more_count}};
 
