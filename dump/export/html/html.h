@@ -36,7 +36,7 @@ struct dump_html_limits {
 		{"max-events", 0, "N", "Events, and gaps (default: 10000).",                                           \
 		 COMMON_NUMBER(structure, limits.events, 1, 1000000)},                                                 \
 	{                                                                                                              \
-		"max-sources", 0, "N", "Functions with their source and instructions (default: 100).",                  \
+		"max-sources", 0, "N", "Functions with their source and instructions (default: 100).",                 \
 			COMMON_NUMBER(structure, limits.sources, 1, 10000)                                             \
 	}
 
