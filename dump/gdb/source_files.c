@@ -14,6 +14,29 @@
 
 #define NAME_COST 128 /* counted bytes for each character of a name */
 
+/*
+ * Whether a path stays below the folder of sources, which has no links. Line tables of a build in a folder of its own name
+ * files such as "/build/../src/a.c".
+ */
+static bool is_inside(const char *path)
+{
+	const size_t size = strlen(path);
+	int depth = 0;
+
+	if (*path != '/' || size >= PTL_PATH_MAX)
+		return false;
+	for (const char *part = path; part; part = strchr(part + 1, '/')) {
+		const size_t length = strcspn(part + 1, "/");
+		const bool is_up = length == 2 && part[1] == '.' && part[2] == '.';
+		const bool is_here = !length || (length == 1 && part[1] == '.');
+
+		depth += is_up ? -1 : !is_here;
+		if (depth < 0 || ((is_up || is_here) && !part[1 + length]))
+			return false;
+	}
+	return true;
+}
+
 /* Writes a new file. Returns false if the file exists or cannot be written. */
 static bool write_source(const char *path, const uint8_t *data, size_t size)
 {
@@ -36,7 +59,7 @@ int dump_gdb_sources_write(struct dump_gdb_files *files, struct ptl_trace *trace
 		size_t size = 0;
 		char *path;
 
-		if (attachment->kind != PTL_ATTACHMENT_SOURCE || !dump_gdb_is_plain_path(attachment->name))
+		if (attachment->kind != PTL_ATTACHMENT_SOURCE || !is_inside(attachment->name))
 			continue;
 		/* A hostile trace may give any number of names to one content. Each folder of a name takes space. */
 		cost = (blob ? blob->size : 0) + NAME_COST * strlen(attachment->name);

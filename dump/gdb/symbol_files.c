@@ -66,7 +66,8 @@ void dump_gdb_files_remove(struct dump_gdb_files *files)
 	common_arena_free(&files->texts);
 }
 
-bool dump_gdb_is_plain_path(const char *path)
+/* A path of a trace may name any file: only plain paths may be entries of the folder. */
+static bool is_plain_path(const char *path)
 {
 	const size_t size = strlen(path);
 
@@ -121,11 +122,11 @@ static const char *image_path(struct maker *maker, const struct ptl_image_event 
 	struct ptl_bytes text = {0};
 	const char *path = image->file_name;
 
-	if (!dump_gdb_is_plain_path(path)) {
+	if (!is_plain_path(path)) {
 		common_text_add(&text, "/");
 		common_text_safe(&text, common_base_name(path));
 		common_text_format(&text, "-%" PRIx64, image->base);
-		path = dump_gdb_is_plain_path(common_text_string(&text)) ? common_text_string(&text) : "/image";
+		path = is_plain_path(common_text_string(&text)) ? common_text_string(&text) : "/image";
 	}
 	path = common_arena_copy(&maker->files->texts, path, strlen(path));
 	common_bytes_free(&text);

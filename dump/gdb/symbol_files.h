@@ -24,11 +24,9 @@ int dump_gdb_files_make(struct dump_gdb_files *files, struct dump_gdb_process *p
 /* Removes the folder. */
 void dump_gdb_files_remove(struct dump_gdb_files *files);
 
-/* A path of a trace may name any file: only plain paths may be entries of the folder. */
-bool dump_gdb_is_plain_path(const char *path);
 /*
- * Makes the folders of FOLDER/PART/PATH. PATH is plain, and PART begins with a slash. Returns the whole path, which the
- * caller frees; NULL without memory.
+ * Makes the folders of FOLDER/PART/PATH. PART and PATH begin with a slash, and PATH stays below PART. Returns the whole
+ * path, which the caller frees; NULL without memory.
  */
 char *dump_gdb_folder_entry(const struct dump_gdb_files *files, const char *part, const char *path);
 

@@ -74,6 +74,16 @@ if shutil.which("gdb"):
     said = elsewhere(lambda: run(DUMP, "gdb", "--batch", "-x", "list twice", "all.ptl"))
     os.rename(path("program.gone"), path("program"))
     check("gdb lists the lines", LINE in said.stdout, said)
+    # A build in a folder of its own: line tables name build/../src/main.c.
+    os.mkdir(path("build"))
+    write("src/sub/absent.h", "static __attribute__((noinline)) int absent(int n) { return n * 3; }\n")
+    output("gcc", "-g", "-O1", "-o", path("build/program"), "../src/main.c", cwd=path("build"))
+    os.remove(path("src/sub/absent.h"))
+    run(RECORD, "-f", "--source", "software", "-o", "build.ptl", "--embed", "sources", "--", path("build/program"))
+    os.rename(path("build"), path("build.gone"))
+    said = elsewhere(lambda: run(DUMP, "gdb", "--batch", "-x", "list main", "-x", "list twice", "build.ptl"))
+    check("gdb lists lines of a build in another folder", LINE in said.stdout and "the main line" in said.stdout and
+          any("/../" in name for name in sources("build.ptl")) and elsewhere(lambda: line_shown("build.ptl")), said, sources("build.ptl"))
     check("gdb leaves no folder", not [one for one in os.listdir(os.environ.get("TMPDIR") or "/tmp") if
                                        one.startswith("ptl-gdb-") and os.path.exists(f"/tmp/{one}/source{path('src')}")])
 else:
