@@ -4,6 +4,7 @@
 const tables = {};
 const chosenFunction = { row: null };
 const NEIGHBOURS = 12; /* rows of a list, before "all" */
+const LONGEST = 6; /* calls of a function */
 
 /* Rows of the whole trace are those of report. Rows of a selection, or with folded libraries, are sums of the tree. */
 function functionTable() {
@@ -64,12 +65,13 @@ function neighbourTable(id, title, list) {
 }
 
 function callTable(row) {
-	const { total, list } = callsOf(row.number, NEIGHBOURS);
-	return make("div", null, make("h3", null, total > list.length ? `Calls: the longest of ${count(total)}` : `Calls (${count(total)})`),
-		make("table", { className: "wide", id: "function-calls" }, make("tbody", null, ...list.map((call) => linkRow(
+	const { total, list } = callsOf(row.number, LONGEST);
+	const head = ["time", "duration", "instructions"].map((title) => make("th", { className: "number" }, title));
+	return make("div", { className: "calls" }, make("h3", null, total > list.length ? `Calls: the longest of ${count(total)}` : `Calls (${count(total)})`),
+		make("table", { id: "function-calls" }, make("thead", null, make("tr", null, ...head, make("th", null, "thread"))), make("tbody", null, ...list.map((call) => linkRow(
 			make("tr", { className: "link" }, make("td", { className: "number" }, moment(call.time)),
-				make("td", { className: "number" }, duration(call.duration)), make("td", { className: "number" }, `${count(call.instructions)} instructions`),
-				make("td", { className: "words dim" }, tracks()[call.track].title)),
+				make("td", { className: "number" }, duration(call.duration)), make("td", { className: "number" }, count(call.instructions)),
+				make("td", { className: "image dim" }, tracks()[call.track].title)),
 			() => { showView("timeline"); timelineShow(call); })))));
 }
 
