@@ -6,8 +6,10 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import time
 
-from scratch_test import DUMP, RECORD, check, output, path, plan, run, skip, write
+from scratch_test import DUMP, RECORD, check, output, path, plan, run, scratch, skip, write
 
 SOURCES = os.path.join(os.path.dirname(os.environ["PTL_TESTS"]), "testdata", "programs")
 C_VALUES = {
@@ -222,6 +224,98 @@ if GCC and build("places", "value_places.c", GCC, "-g", "-O2", "-pthread"):
         check(f"{label}: both engines agree", verified.returncode == 0, verified)
 else:
     skip("places", "no compiler")
+
+# ---- jumps, libraries and processes ----------------------------------------------------------------------------------
+
+AWAY = "<it is the result of the function that is jumped to>"
+JUMPS = {"direct": [2 * (i + 1) for i in range(7)], "indirect": [3 * (i + 1) for i in range(7)],
+         "conditional": [i * 3 if i > 3 else i for i in range(7)], "table": [0, 10, 0, -2, 73, 10, 324]}
+for name in (GCC, CLANG):
+    # Without endbr64, the loop begins with the function's first instruction.
+    if not name or not build("jumps", "value_jumps.c", name, "-g", "-O2", "-fcf-protection=none"):
+        skip("jumps", "no compiler, or the compiler fails")
+        continue
+    done, found = record(path("jumps"), [f"{function}(a, $return)" for function in JUMPS] + ["loop(*v)"])
+    for function, results in JUMPS.items():
+        got = [event["fields"]["$return"] for event in found if event["event"] == f"{function}/return"]
+        away = sum(value == AWAY for value in got)
+        check(f"{name}: {function} has its results, or {away} times the jump to another function",
+              len(got) == 7 and all(value in (want, AWAY) for value, want in zip(got, results, strict=True)) and
+              away == {"direct": 7, "indirect": 7}.get(function, away) < 8, got, results, done)
+    rounds = [event["fields"]["*v"] for event in found if event["event"] == "loop"]
+    check(f"{name}: a jump back to the entry is no call", rounds == [10 * i for i in range(7)], rounds)
+
+LIBRARY = """
+int lib_total = 3;
+__attribute__((noinline)) int lib_add(int a, const char *s) { lib_total += a; return lib_total + s[0]; }
+"""
+LOADER = """
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int call(int a, const char *s)
+{
+	void *library = dlopen("./library.so", RTLD_NOW);
+	const int result = ((int (*)(int, const char *))dlsym(library, "lib_add"))(a, s);
+	dlclose(library);
+	return result;
+}
+int main(int argc, char **argv)
+{
+	int left = argc > 1 ? atoi(argv[1]) : 2;
+	if (argc > 2) {
+		puts("ready");
+		fflush(stdout);
+		if (getchar() == EOF)
+			return 1;
+	}
+	for (; left > 0; left--) {
+		char next[16];
+		snprintf(next, sizeof(next), "%d", left - 1);
+		call(left, "A");
+		if (argc < 3 && !fork()) {
+			call(-left, "B");
+			execl(argv[0], argv[0], next, NULL);
+			_exit(1);
+		}
+		wait(NULL);
+	}
+	return 0;
+}
+"""
+write("library.c", LIBRARY)
+write("loader.c", LOADER)
+if GCC and run(GCC, "-g", "-O2", "-shared", "-fPIC", "-o", "library.so", "library.c").returncode == 0 and \
+        run(GCC, "-o", "loader", "loader.c", "-ldl").returncode == 0:
+    done, found = record("./loader", ["library.so:lib_add(a, s, lib_total, $return)"], arguments=["2"])
+    calls = sorted((event["fields"]["a"], event["fields"]["s"], event["fields"]["lib_total"]) for event in found if "a" in event["fields"])
+    results = sorted(event["fields"]["$return"] for event in found if "$return" in event["fields"])
+    # A process with n left makes a call for n to 1, and a child for each, which makes a call and goes on with one less.
+    wanted = []
+    todo = [2]
+    while todo:
+        number = todo.pop()
+        for left in range(number, 0, -1):
+            wanted += [(left, "A", 3), (-left, "B", 3)]
+            todo.append(left - 1)
+    check(f"a library that is loaded {len(wanted)} times, by {len({event['pid'] for event in found})} processes and programs",
+          calls == sorted(wanted) and results == sorted(3 + a + ord(s) for a, s, _ in wanted), calls, wanted, done)
+    program = subprocess.Popen(["./loader", "50", "waits"], cwd=scratch, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    program.stdout.readline()
+    recorder = subprocess.Popen([RECORD, "-f", "-o", "trace.ptl", "--source", "software", "--values", "lib_add(a, $return)", "--pid",
+                                 str(program.pid)], cwd=scratch, stderr=subprocess.PIPE, text=True)
+    # The process runs again once the runtime is in: its next system call is already translated.
+    while recorder.poll() is None and "ptl-arena" not in output("cat", f"/proc/{program.pid}/maps"):
+        time.sleep(0.05)
+    program.communicate("go\n", timeout=60)
+    _, said = recorder.communicate(timeout=60)
+    found = [json.loads(text) for text in output(DUMP, "events", "--json", "-e", "PTL-Values/*", "trace.ptl").splitlines()]
+    calls = [event["fields"]["a"] for event in found if "a" in event["fields"]]
+    check("a process that runs already has the values from then on", recorder.returncode == 0 and calls == list(range(50, 0, -1)), calls, said)
+else:
+    skip("libraries and processes", "no compiler")
 
 # ---- mistakes --------------------------------------------------------------------------------------------------------
 

@@ -335,6 +335,7 @@ static struct cache_block *translate(struct runtime_thread *thread, uint64_t pc)
 	runtime_cache.work.cold = chunk->cold;
 	runtime_cache.work.add_exit = add_exit;
 	runtime_cache.work.find_place = runtime_values_known() ? runtime_values_place : NULL;
+	runtime_cache.work.find_loop = runtime_values_known() ? runtime_values_loop : NULL;
 	runtime_cache.work.options = (struct translate_options){
 		.return_compression = runtime.config.return_compression,
 		.counted = runtime.config.clock == PTL_CLOCK_VIRTUAL,

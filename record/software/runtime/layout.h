@@ -61,6 +61,8 @@
 
 /* thread->exit at a function of --values: number of the plan, and flags. */
 #define RUNTIME_VALUES_PLAN 0xffff
+/* the instruction at pc may jump to another function; scratch 1 has the instruction's offset in the file */
+#define RUNTIME_VALUES_MAY_LEAVE 0x40000
 #define RUNTIME_VALUES_BRANCH 0x20000    /* the instruction at pc is no plain instruction */
 #define RUNTIME_VALUES_TAIL_CALL 0x10000 /* the instruction at pc jumps to another function */
 

@@ -320,14 +320,17 @@ uint64_t runtime_stand(struct runtime_thread *thread, const uint32_t *number);
 /* ---- values.c ---- */
 
 struct instruction;
+struct translate_place;
 
 /* Returns whether any function of --values is known. */
 bool runtime_values_known(void);
 /*
- * Returns the first plan from `from` on with a place at the instruction at pc; TRANSLATE_NO_PLAN: none. *enters: the place
- * is the entry of a function whose values are read further on. The caller holds runtime.lock.
+ * Returns the first plan from `from` on with a place at the instruction at pc; TRANSLATE_NO_PLAN: none. The caller holds
+ * runtime.lock.
  */
-uint32_t runtime_values_place(uint64_t pc, const struct instruction *in, uint32_t from, bool *enters);
+uint32_t runtime_values_place(uint64_t pc, const struct instruction *in, uint32_t from, struct translate_place *place);
+/* Returns the plan at the entry `target` of the function that has code at pc; TRANSLATE_NO_PLAN: none. */
+uint32_t runtime_values_loop(uint64_t pc, uint64_t target);
 /* Reads and sends the values of the plan in thread->exit. */
 void runtime_values_take(struct runtime_thread *thread);
 

@@ -56,6 +56,15 @@ void runtime_translate_exit(struct translation *t, uint64_t target, unsigned zer
 	runtime_translate_exit_jump(t, target);
 }
 
+void runtime_translate_branch(struct translation *t, uint64_t target, unsigned zeros, int last, unsigned instructions)
+{
+	const uint32_t plan = t->block->find_loop ? t->block->find_loop(t->block->pc, target) : TRANSLATE_NO_PLAN;
+
+	if (plan != TRANSLATE_NO_PLAN)
+		emit_store_64(&t->e, RUNTIME_ENTERED, plan + 1);
+	runtime_translate_exit(t, target, zeros, last, instructions);
+}
+
 void runtime_translate_pc(struct translation *t, uint64_t pc)
 {
 	emit_store_64(&t->e, RUNTIME_PC, pc);
@@ -165,7 +174,7 @@ static bool emit_instruction(struct translation *t, const uint8_t *source, const
 		runtime_translate_loop(t, source, in, next, instructions);
 		return false;
 	case INSTRUCTION_JUMP:
-		runtime_translate_exit(t, next + (uint64_t)in->target, t->bits, -1, instructions);
+		runtime_translate_branch(t, next + (uint64_t)in->target, t->bits, -1, instructions);
 		return true;
 	case INSTRUCTION_CALL:
 	case INSTRUCTION_CALL_INDIRECT:
@@ -202,7 +211,7 @@ static void finish(struct translation *t)
 		const struct side_exit *side = &t->sides[i];
 
 		runtime_translate_set_displacement(side->site, t->e.at);
-		runtime_translate_exit(t, side->target, side->zeros, side->last, side->instructions);
+		runtime_translate_branch(t, side->target, side->zeros, side->last, side->instructions);
 	}
 	t->block->code_size = (uint32_t)(t->e.at - t->block->code);
 	/* Stubs go into the cold part, which keeps the hot code dense. */
@@ -279,19 +288,24 @@ static void emit_byte_check(struct translation *t, unsigned length)
 
 static bool has_place(const struct translate_block *block, uint64_t pc, const struct instruction *in)
 {
-	bool enters;
+	struct translate_place place;
 
-	return block->find_place && block->find_place(pc, in, 0, &enters) != TRANSLATE_NO_PLAN;
+	return block->find_place && block->find_place(pc, in, 0, &place) != TRANSLATE_NO_PLAN;
 }
 
 /* Writes the way to the runtime at a place of --values, and back. */
-static void emit_take(struct translation *t, uint32_t plan, const struct instruction *in)
+static void emit_take(struct translation *t, uint32_t plan, const struct instruction *in,
+		      const struct translate_place *place)
 {
+	const bool may_leave = in->kind == INSTRUCTION_CONDITION || in->kind == INSTRUCTION_JUMP_INDIRECT;
 	const uint32_t flags = (in->kind == INSTRUCTION_PLAIN ? 0 : RUNTIME_VALUES_BRANCH) |
-			       (in->kind == INSTRUCTION_JUMP ? RUNTIME_VALUES_TAIL_CALL : 0);
+			       (in->kind == INSTRUCTION_JUMP ? RUNTIME_VALUES_TAIL_CALL : 0) |
+			       (may_leave ? RUNTIME_VALUES_MAY_LEAVE : 0);
 	uint8_t *site;
 
 	emit_store_32(&t->e, RUNTIME_EXIT, plan | flags);
+	if (may_leave)
+		emit_store_64(&t->e, RUNTIME_SCRATCH + 8, place->offset);
 	runtime_translate_pc(t, t->block->pc);
 	emit_store(&t->e, RUNTIME_SCRATCH, RAX);
 	/* lea rax, [rip + behind] */
@@ -307,17 +321,17 @@ static void emit_places(struct translation *t)
 {
 	const struct translate_block *block = t->block;
 	const struct instruction *in = &t->decoded[0];
+	struct translate_place place;
 	uint32_t plan = 0;
-	bool enters;
 
 	for (unsigned i = 0; block->find_place && i < PLACES_MAX; i++, plan++) {
-		plan = block->find_place(block->pc, in, plan, &enters);
+		plan = block->find_place(block->pc, in, plan, &place);
 		if (plan == TRANSLATE_NO_PLAN)
 			return;
-		if (enters)
+		if (place.enters)
 			emit_store_64(&t->e, RUNTIME_ENTERED, plan + 1);
 		else
-			emit_take(t, plan, in);
+			emit_take(t, plan, in, &place);
 	}
 }
 

@@ -37,6 +37,12 @@ struct translate_options {
 	bool single_store; /* end the block behind each instruction that writes memory */
 };
 
+/* A place of --values. */
+struct translate_place {
+	uint64_t offset; /* in the file */
+	bool enters;     /* the entry of a function whose values are read further on */
+};
+
 struct translate_block {
 	/* In. */
 	uint64_t pc;
@@ -52,7 +58,9 @@ struct translate_block {
 	 * Finds a plan from `from` on with a place at the instruction at pc: see runtime_values_place. NULL: there are no
 	 * such places.
 	 */
-	uint32_t (*find_place)(uint64_t pc, const struct instruction *in, uint32_t from, bool *enters);
+	uint32_t (*find_place)(uint64_t pc, const struct instruction *in, uint32_t from, struct translate_place *place);
+	/* Finds a plan at the entry `target` of the function that has code at pc. */
+	uint32_t (*find_loop)(uint64_t pc, uint64_t target);
 	/* Out. */
 	uint32_t length;    /* bytes of the program */
 	uint32_t code_size; /* bytes of the hot translation */

@@ -60,6 +60,8 @@ void runtime_translate_count_spilled(struct translation *t, unsigned instruction
 void runtime_translate_exit_jump(struct translation *t, uint64_t target);
 /* Writes `zeros` TNT bits 0 and, unless last is negative, the bit `last`, and then the jump. */
 void runtime_translate_exit(struct translation *t, uint64_t target, unsigned zeros, int last, unsigned instructions);
+/* As runtime_translate_exit, for a branch. A branch to the entry of its own function is no call: the runtime is told. */
+void runtime_translate_branch(struct translation *t, uint64_t target, unsigned zeros, int last, unsigned instructions);
 /*
  * Writes the check of the thread's limit before the instruction at pc. rax_saved: RAX is in scratch 0, and free.
  */

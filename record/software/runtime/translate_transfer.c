@@ -220,7 +220,7 @@ void runtime_translate_condition(struct translation *t, const struct instruction
 		emit_bytes(&t->e, (const uint8_t[]){0x0f, (uint8_t)(0x80 | (condition ^ 1))}, 2);
 		over = t->e.at;
 		emit_4(&t->e, 0);
-		runtime_translate_exit(t, target, t->bits, 1, instructions);
+		runtime_translate_branch(t, target, t->bits, 1, instructions);
 		runtime_translate_set_displacement(over, t->e.at);
 	} else {
 		emit_bytes(&t->e, (const uint8_t[]){0x0f, (uint8_t)(0x80 | condition)}, 2);

@@ -52,17 +52,24 @@ static bool is_inside(const struct channel_value_plan *plan, uint64_t offset)
 	return false;
 }
 
-/* Returns whether the instruction at `offset` of the file leaves the function for good. */
+/* Returns whether the instruction at `offset` of the file leaves the function for good, or may leave. */
 static bool leaves(const struct channel_value_plan *plan, uint64_t offset, const struct instruction *in)
 {
-	const uint64_t target = offset + in->length + (uint64_t)in->target;
-
 	if (!is_inside(plan, offset))
 		return false;
-	return in->kind == INSTRUCTION_RETURN || (in->kind == INSTRUCTION_JUMP && !is_inside(plan, target));
+	switch ((enum instruction_kind)in->kind) {
+	case INSTRUCTION_RETURN:
+	case INSTRUCTION_JUMP_INDIRECT:
+		return true;
+	case INSTRUCTION_JUMP:
+	case INSTRUCTION_CONDITION:
+		return !is_inside(plan, offset + in->length + (uint64_t)in->target);
+	default:
+		return false;
+	}
 }
 
-uint32_t runtime_values_place(uint64_t pc, const struct instruction *in, uint32_t from, bool *enters)
+uint32_t runtime_values_place(uint64_t pc, const struct instruction *in, uint32_t from, struct translate_place *place)
 {
 	const struct channel_image *image = channel_space_find(&runtime.space, pc);
 	const uint32_t count = plan_count();
@@ -73,12 +80,87 @@ uint32_t runtime_values_place(uint64_t pc, const struct instruction *in, uint32_
 
 		if (plan->device != image->device || plan->inode != image->inode)
 			continue;
-		*enters = plan->place == CHANNEL_VALUE_AT_BODY && offset == plan->entry;
-		if (*enters ||
+		place->offset = offset;
+		place->enters = plan->place == CHANNEL_VALUE_AT_BODY && offset == plan->entry;
+		if (place->enters ||
 		    (plan->place == CHANNEL_VALUE_AT_RETURN ? leaves(plan, offset, in) : offset == plan->offset))
 			return i;
 	}
 	return TRANSLATE_NO_PLAN;
+}
+
+uint32_t runtime_values_loop(uint64_t pc, uint64_t target)
+{
+	const struct channel_image *image = channel_space_find(&runtime.space, pc);
+	const uint32_t count = plan_count();
+
+	for (uint32_t i = 0; image && i < count; i++) {
+		const struct channel_value_plan *plan = &values_of_arena()->plans[i];
+		const uint64_t image_start = image->base - image->file_offset;
+
+		if (plan->place == CHANNEL_VALUE_AT_ENTRY && plan->device == image->device &&
+		    plan->inode == image->inode && target - image_start == plan->offset &&
+		    is_inside(plan, pc - image_start))
+			return i;
+	}
+	return TRANSLATE_NO_PLAN;
+}
+
+/* ---- jumps to other functions ---- */
+
+static bool is_taken(uint64_t flags, unsigned condition)
+{
+	const bool carry = flags & 1, parity = flags >> 2 & 1, zero = flags >> 6 & 1, sign = flags >> 7 & 1,
+		   overflow = flags >> 11 & 1;
+	const bool holds[] = {
+		overflow, carry, zero, carry || zero, sign, parity, sign != overflow, zero || sign != overflow};
+
+	return holds[condition >> 1 & 7] != (condition & 1);
+}
+
+/* Finds the target of an indirect jump. */
+static bool find_target(const struct runtime_thread *thread, const uint8_t *bytes, const struct instruction *in,
+			uint64_t *target)
+{
+	uint64_t address = 0;
+	int32_t displacement = 0;
+
+	if (in->modrm >> 6 == 3) {
+		*target = thread->regs[in->rm];
+		return true;
+	}
+	if (in->segment_fs || in->segment_gs || in->address_32)
+		return false;
+	if (in->displacement_size == 1)
+		displacement = (int8_t)bytes[in->displacement_at];
+	else if (in->displacement_size == 4)
+		memcpy(&displacement, bytes + in->displacement_at, sizeof(displacement));
+	if (in->rip_relative)
+		address = thread->pc + in->length;
+	else if (in->base < 16)
+		address = thread->regs[in->base];
+	if (in->index < 16)
+		address += thread->regs[in->index] << (bytes[in->sib_at] >> 6);
+	address += (uint64_t)(int64_t)displacement;
+	return runtime_copy(target, (const void *)address, sizeof(*target));
+}
+
+/* Returns whether the jump at pc, whose offset in the file is in scratch 1, leads to another function. */
+static bool jumps_away(const struct runtime_thread *thread, const struct channel_value_plan *plan)
+{
+	uint8_t bytes[INSTRUCTION_MAX] = {0};
+	struct instruction in;
+	unsigned size = INSTRUCTION_MAX;
+	uint64_t target;
+
+	while (size && !runtime_copy(bytes, (const void *)thread->pc, size))
+		size--;
+	if (!runtime_instruction_decode(bytes, size, &in))
+		return false;
+	if (in.kind == INSTRUCTION_CONDITION)
+		return is_taken(thread->flags, in.opcode);
+	return in.kind == INSTRUCTION_JUMP_INDIRECT && find_target(thread, bytes, &in, &target) &&
+	       !is_inside(plan, target - thread->pc + thread->scratch[1]);
 }
 
 /* ---- reading ---- */
@@ -283,6 +365,7 @@ void runtime_values_take(struct runtime_thread *thread)
 {
 	const uint32_t number = (uint32_t)thread->exit & RUNTIME_VALUES_PLAN;
 	const struct channel_value_plan *plan;
+	bool tail_call = false;
 
 	if (number >= plan_count())
 		return;
@@ -292,6 +375,14 @@ void runtime_values_take(struct runtime_thread *thread)
 		if (thread->entered != number + 1)
 			return;
 		thread->entered = 0;
+	} else if (plan->place == CHANNEL_VALUE_AT_ENTRY && thread->entered == number + 1) {
+		thread->entered = 0;
+		return;
 	}
-	take_plan(thread, number, plan->place == CHANNEL_VALUE_AT_RETURN && thread->exit & RUNTIME_VALUES_TAIL_CALL);
+	if (plan->place == CHANNEL_VALUE_AT_RETURN) {
+		tail_call = thread->exit & (RUNTIME_VALUES_TAIL_CALL | RUNTIME_VALUES_MAY_LEAVE);
+		if (thread->exit & RUNTIME_VALUES_MAY_LEAVE && !jumps_away(thread, plan))
+			return;
+	}
+	take_plan(thread, number, tail_call);
 }
