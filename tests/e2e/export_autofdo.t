@@ -59,24 +59,49 @@ int main(int argc, char **argv)
 """
 
 
+POINTERS = """\
+static volatile int rounds_of_each = 640;
+__attribute__((noinline)) int often(int n) { return n * 3; }
+__attribute__((noinline)) int other(int n) { return n - 1; }
+__attribute__((noinline)) int work(int rounds, int (*function)(int))
+{
+	int sum = 0;
+	for (int i = 0; i < rounds; i++)
+		sum += function(i);
+	return sum;
+}
+int main(void)
+{
+	int sum = 0;
+	for (int i = 0; i < 100; i++)
+		sum ^= work(rounds_of_each, i % 10 ? often : other);
+	return sum == 12345;
+}
+"""
+
+
 def profile(name):
-    """{function: (total, head, {offset: count})}"""
-    functions = {}
+    """{function: (total, head, {offset: count})}, and {(function, offset): {callee: count}}"""
+    functions, targets = {}, {}
     for line in read(name).decode().splitlines():
         head = re.fullmatch(r"(\S+):(\d+):(\d+)", line)
         if head:
-            body = {}
-            functions[head.group(1)] = (int(head.group(2)), int(head.group(3)), body)
+            body, function = {}, head.group(1)
+            functions[function] = (int(head.group(2)), int(head.group(3)), body)
         else:
-            offset, count = re.fullmatch(r" (\d+): (\d+)", line).groups()
+            offset, count, calls = re.fullmatch(r" (\d+): (\d+)((?: \S+:\d+)*)", line).groups()
             body[int(offset)] = int(count)
-    return functions
+            if calls:
+                targets[function, int(offset)] = {call.split(":")[0]: int(call.split(":")[1]) for call in calls.split()}
+    return functions, targets
 
 
 def counts(options):
-    found = profile("work.prof")
+    found, targets = profile("work.prof")
     label = " ".join(options)
     check(f"{label}: functions that ran are there", set(found) == {"main", "work", "often", "rare", "mixed"}, found)
+    check(f"{label}: calls have targets", {"work": 100} in targets.values() and {"mixed": 1} in targets.values() and
+          {"rare": 1000} in targets.values(), targets)
     check(f"{label}: entries are counted", (found["work"][1], found["rare"][1], found["main"][1]) == (100, 1000, 1), found)
     # Lines of often: 2 asks, 3 calls rare, 4 returns.
     check(f"{label}: lines are counted", found["often"][2][2] == 64000 and found["often"][2][3] == 1000 and
@@ -114,6 +139,24 @@ def with_clang():
         "clang", "-O2", "-gline-tables-only", "-S", "-emit-llvm", "-o", "-", path("work.c")).stdout)
 
 
+def with_pointers():
+    """A call through a pointer has all of its targets: clang makes calls of the frequent ones."""
+    write("pointers.c", POINTERS)
+    output("gcc", "-g", "-O1", "-o", path("pointers"), path("pointers.c"))
+    record("pointers.ptl", path("pointers"), options=("-f",))
+    output(DUMP, "autofdo", "-f", "--image", "pointers", "-o", "pointers.prof", "pointers.ptl")
+    _, targets = profile("pointers.prof")
+    check("a call through a pointer: its targets, the most frequent first", targets.get(("work", 4)) == {"often": 57600, "other": 6400} and
+          "often:57600 other:6400" in read("pointers.prof").decode(), targets)
+    if not shutil.which("clang"):
+        skip("clang promotes the frequent target", "there is no clang")
+        return
+    got = run("clang", "-O2", "-gline-tables-only", "-fprofile-sample-use=" + path("pointers.prof"), "-S", "-emit-llvm", "-o", "-",
+              path("pointers.c"))
+    body = re.search(r"^define .*@work\(.*?^}", got.stdout, re.M | re.S)
+    check("clang promotes the frequent target", body and re.search(r"icmp eq .*@often", body[0]), got)
+
+
 write("work.c", SOURCE)
 for options in (["-O0"], ["-O2"]):
     output("gcc", "-g", *options, "-o", path("work"), path("work.c"))
@@ -122,6 +165,7 @@ for options in (["-O0"], ["-O2"]):
     counts(options)
     os.rename(path("work"), path("work" + options[0]))
 with_clang()
+with_pointers()
 same = {run(DUMP, "autofdo", "-j", jobs, "--image", "work", "work.ptl").stdout for jobs in "123"}
 check("any number of threads gives the same", len(same) == 1)
 output("gcc", "-g0", "-s", "-o", path("bare"), path("work.c"))

@@ -28,6 +28,14 @@ struct line {
 	uint64_t count;
 };
 
+/* Calls of a line to a function. */
+struct target {
+	uint32_t function; /* index in functions, of the caller */
+	uint32_t offset;
+	const char *name; /* of the callee */
+	uint64_t count;
+};
+
 struct function {
 	const char *name;
 	uint64_t total;
@@ -54,7 +62,9 @@ struct autofdo {
 	struct line *lines; /* owned */
 	size_t line_count, line_capacity;
 	struct common_byte_map by_line; /* by scope and offset */
-	struct function *functions;     /* owned */
+	struct target *targets;         /* owned */
+	size_t target_count, target_capacity;
+	struct function *functions; /* owned */
 	size_t function_count, function_capacity;
 	struct common_byte_map by_name;
 	uint64_t unknown; /* executed instructions outside functions with debug information */
@@ -211,6 +221,130 @@ static int autofdo_add_block(struct autofdo *autofdo, const struct analysis_prof
 	return add_head(autofdo, block, place_of(autofdo, block->image, block->address));
 }
 
+/* ---- call targets -------------------------------------------------------------------------------- */
+
+/*
+ * Adds calls from the end of a block to a function. callee: address of the function in the process of the image. A PLT
+ * entry stands for the function that the entry leads to.
+ */
+static int add_target(struct autofdo *autofdo, const struct analysis_profile_block *block, uint32_t image,
+		      uint64_t callee, uint64_t count)
+{
+	const uint64_t last = block->address + block->size - block->lengths[block->instructions - 1];
+	const uint64_t address = place_of(autofdo, block->image, last);
+	const struct flow_scope *scope = flow_sources_scope(autofdo->sources, block->image, address);
+	struct target target = {.count = count};
+	struct flow_symbol symbol;
+	const char *file;
+	uint32_t line;
+	int status;
+
+	if (!scope || !scope->function->line || !is_name(scope->function->name) ||
+	    !flow_sources_find(autofdo->sources, block->image, address, &file, &line) || !line ||
+	    !flow_symbols_find(autofdo->calls->symbols, image, callee, &symbol) || symbol.offset ||
+	    !is_name(symbol.name) || strpbrk(symbol.name, ":@"))
+		return 0;
+	target.offset = (line - scope->function->line) & OFFSET_MASK;
+	target.name = symbol.name;
+	status = find_function(autofdo, scope->function->name, &target.function);
+	if (status == 0)
+		status = COMMON_VECTOR_RESERVE(autofdo->targets, autofdo->target_capacity, autofdo->target_count + 1,
+					       "calls");
+	if (status == 0)
+		autofdo->targets[autofdo->target_count++] = target;
+	return status;
+}
+
+static bool wants_block(const struct autofdo *autofdo, const struct analysis_profile_block *block)
+{
+	return block->image != FLOW_NONE && block->instructions &&
+	       analysis_filter_wants_image(autofdo->calls->input.filter,
+					   flow_timeline_image(autofdo->calls->timeline, block->image)->data.file_name);
+}
+
+static int add_targets(struct autofdo *autofdo, const struct analysis_profile *profile)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < profile->block_count; i++) {
+		const struct analysis_profile_block *block = &profile->blocks[i];
+
+		if (block->branch == FLOW_BRANCH_CALL && block->target && wants_block(autofdo, block))
+			status = add_target(autofdo, block, block->image,
+					    place_of(autofdo, block->image, block->target), block->count);
+	}
+	for (size_t i = 0; status == 0 && i < profile->edge_count; i++) {
+		const struct analysis_profile_edge *edge = &profile->edges[i];
+		const struct analysis_profile_block *from = &profile->blocks[edge->from],
+						    *to = &profile->blocks[edge->to];
+
+		if (from->branch == FLOW_BRANCH_CALL_INDIRECT && to->image != FLOW_NONE && wants_block(autofdo, from))
+			status = add_target(autofdo, from, to->image, place_of(autofdo, to->image, to->address),
+					    edge->count);
+	}
+	return status;
+}
+
+static int compare_places(const struct target *a, const struct target *b)
+{
+	if (a->function != b->function)
+		return a->function < b->function ? -1 : 1;
+	return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const int order = compare_places(a, b);
+
+	return order ? order : strcmp(((const struct target *)a)->name, ((const struct target *)b)->name);
+}
+
+static int compare_counts(const void *a_, const void *b_)
+{
+	const struct target *a = a_, *b = b_;
+	const int order = compare_places(a, b);
+
+	if (order || a->count == b->count)
+		return order ? order : strcmp(a->name, b->name);
+	return a->count > b->count ? -1 : 1;
+}
+
+/* Adds up calls of a line to one function, and orders the targets of each line by count. */
+static void merge_targets(struct autofdo *autofdo)
+{
+	size_t count = 0;
+
+	if (autofdo->target_count)
+		qsort(autofdo->targets, autofdo->target_count, sizeof(*autofdo->targets), compare_names);
+	for (size_t i = 0; i < autofdo->target_count; i++) {
+		if (count && !compare_names(&autofdo->targets[count - 1], &autofdo->targets[i]))
+			autofdo->targets[count - 1].count += autofdo->targets[i].count;
+		else
+			autofdo->targets[count++] = autofdo->targets[i];
+	}
+	autofdo->target_count = count;
+	if (count)
+		qsort(autofdo->targets, count, sizeof(*autofdo->targets), compare_counts);
+}
+
+/* Writes the targets of a line. */
+static void write_targets(const struct autofdo *autofdo, const struct line *line)
+{
+	const struct target wanted = {.function = line->function, .offset = line->offset};
+	size_t low = 0, high = autofdo->target_count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (compare_places(&autofdo->targets[middle], &wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < autofdo->target_count && !compare_places(&autofdo->targets[low], &wanted); low++)
+		fprintf(autofdo->run->out, " %s:%" PRIu64, autofdo->targets[low].name, autofdo->targets[low].count);
+}
+
 /* ---- output -------------------------------------------------------------------------------------- */
 
 static int compare_lines(const void *a_, const void *b_)
@@ -291,9 +425,11 @@ static int write_functions(struct autofdo *autofdo)
 		if (!function->total)
 			continue;
 		fprintf(run->out, "%s:%" PRIu64 ":%" PRIu64 "\n", function->name, function->total, function->head);
-		for (size_t k = function->first; k < function->first + function->count; k++)
-			fprintf(run->out, " %" PRIu32 ": %" PRIu64 "\n", autofdo->lines[k].offset,
-				autofdo->lines[k].count);
+		for (size_t k = function->first; k < function->first + function->count; k++) {
+			fprintf(run->out, " %" PRIu32 ": %" PRIu64, autofdo->lines[k].offset, autofdo->lines[k].count);
+			write_targets(autofdo, &autofdo->lines[k]);
+			fputc('\n', run->out);
+		}
 	}
 	return dump_output_check(run);
 }
@@ -306,6 +442,8 @@ static int count_lines(struct autofdo *autofdo, const struct analysis_profile *p
 		status = autofdo_add_block(autofdo, &profile->blocks[i]);
 	if (status == 0)
 		status = add_instructions(autofdo);
+	if (status == 0)
+		status = add_targets(autofdo, profile);
 	if (status < 0)
 		return status;
 	if (!profile->instructions)
@@ -318,6 +456,7 @@ static int count_lines(struct autofdo *autofdo, const struct analysis_profile *p
 	if (status < 0)
 		return status;
 	merge_lines(autofdo);
+	merge_targets(autofdo);
 	return write_functions(autofdo);
 }
 
@@ -329,7 +468,7 @@ int dump_autofdo(struct dump_run *run, struct analysis_calls *calls, struct dump
 
 	if (status == 0) {
 		flow_sources_want_scopes(autofdo.sources);
-		status = analysis_profile_run(calls->input.trace, calls->timeline, &calls->input.view, false, &profile);
+		status = analysis_profile_run(calls->input.trace, calls->timeline, &calls->input.view, true, &profile);
 	}
 	common_progress_end();
 	if (status == 0) {
@@ -344,6 +483,7 @@ int dump_autofdo(struct dump_run *run, struct analysis_calls *calls, struct dump
 	flow_sources_close(autofdo.sources);
 	free(autofdo.instructions);
 	free(autofdo.lines);
+	free(autofdo.targets);
 	free(autofdo.functions);
 	common_byte_map_free(&autofdo.by_line);
 	common_byte_map_free(&autofdo.by_name);
