@@ -52,6 +52,8 @@ static void report_perf_outcome(const char *name, const struct perf_outcome *out
 		common_message_warning("%s: %llu mappings are of files that this machine has in another version: "
 				       "their code is not in the trace",
 				       name, (unsigned long long)outcome->other_files);
+	for (size_t i = 0; i < outcome->kernel_loss_count; i++)
+		common_message_warning("%s: %s", name, outcome->kernel_losses[i]);
 	if (outcome->cut_stacks)
 		common_message_note(
 			"%s: the stacks of %llu samples end with address 0, since nothing says who called: the "

@@ -9,6 +9,9 @@
 #include "import/perf/left_out.h"
 #include "import/spool.h"
 
+#define PERF_CAUSE_SIZE 1000
+#define PERF_KERNEL_LOSSES 3
+
 /* Findings of an import. */
 struct perf_outcome {
 	uint64_t lost_events;
@@ -19,6 +22,9 @@ struct perf_outcome {
 	uint64_t left_features;   /* header tables, or their entries, that are damaged or too large */
 	uint64_t lone_stacks;     /* samples with a stack copy, but without registers */
 	struct perf_left_out left_out;
+	/* causes of missing code of the kernel */
+	char kernel_losses[PERF_KERNEL_LOSSES][PERF_CAUSE_SIZE];
+	size_t kernel_loss_count;
 	size_t files;     /* files of a series that were read */
 	char damage[512]; /* why the rest could not be read; "": everything was read */
 };

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/program/message.h"
 #include "elf/kernel_files.h"
 #include "import/perf/import.h"
 
@@ -213,8 +212,11 @@ static int put_module_names(struct perf_import *import, const struct perf_mappin
 	if (mapping->path[0] != '/' || import->embed < ELF_EMBED_SYMBOLS)
 		return 0;
 	fd = perf_image_open(import, mapping, &info, &other);
-	if (fd < 0)
+	if (fd < 0) {
+		import->outcome.other_files += other;
+		import->outcome.absent_files += !other;
 		return 0;
+	}
 	status = elf_image_store_file(import->images, fd, &info, mapping->offset, 0, image);
 	close(fd);
 	return status;
@@ -307,14 +309,14 @@ static int lose_code(struct perf_import *import, uint64_t count, const char *cau
 				      .count = count,
 				      .cause = cause};
 
-	common_message_warning("%s", cause);
+	snprintf(import->outcome.kernel_losses[import->outcome.kernel_loss_count++], PERF_CAUSE_SIZE, "%s", cause);
 	return ptl_writer_loss(import->writer, &loss);
 }
 
 int perf_kernel_lose(struct perf_import *import)
 {
 	const struct perf_kernel *kernel = &import->kernel;
-	char cause[1000];
+	char cause[PERF_CAUSE_SIZE];
 	int status = 0;
 
 	if (*kernel->flaw) {

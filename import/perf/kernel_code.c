@@ -56,7 +56,7 @@ static int add_made(struct perf_import *import, const struct perf_sample *sample
 	if (function && function->size < image->size)
 		image->size = function->size;
 	status = perf_kernel_made(import, image, function ? function->code : NULL, &at);
-	if (!image->has_code && fields->kind == KIND_BPF)
+	if (!image->has_code && fields->kind == KIND_BPF && import->embed != ELF_EMBED_NONE)
 		perf_kernel_unread(&import->kernel, image->file_name);
 	return status;
 }
