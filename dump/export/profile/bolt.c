@@ -261,6 +261,12 @@ static void write_edges(struct bolt *bolt)
 
 /* ---- the file ------------------------------------------------------------------------------------ */
 
+/* Whether the path names a file, not memory such as "//anon" or "[vdso]". */
+static bool is_file(const char *path)
+{
+	return path[0] == '/' && path[1] != '/';
+}
+
 /*
  * Finds the content that executed most instructions, of those that --image selects. *others: number of the other
  * selected contents. Both are unchanged without a content. Returns PTL_NO_MEMORY.
@@ -279,7 +285,8 @@ static int find_content(const struct bolt *bolt, const struct analysis_profile *
 			counts[block->content] += block->count * block->instructions;
 	}
 	for (uint32_t i = 0; i < profile->content_count; i++) {
-		if (!counts[i] || !analysis_filter_wants_image(bolt->calls->input.filter, profile->contents[i].path))
+		if (!counts[i] || !is_file(profile->contents[i].path) ||
+		    !analysis_filter_wants_image(bolt->calls->input.filter, profile->contents[i].path))
 			continue;
 		*others += *content != FLOW_NONE;
 		if (*content == FLOW_NONE || counts[i] > counts[*content])
