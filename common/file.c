@@ -150,7 +150,7 @@ int common_read_file(const char *path, size_t limit, uint8_t **data, size_t *siz
 
 static int fail_exists(const char *path)
 {
-	return common_fail(PTL_SYSTEM, "%s exists already; --force replaces it", path);
+	return common_fail(PTL_SYSTEM, "%s exists; -f replaces it, -o names another", path);
 }
 
 void common_file_lock_recorded(int fd)

@@ -424,7 +424,9 @@ bool query_name_form(const char *name, const struct query_name_form *form, struc
 	take_prefix(&writer);
 	while (take_part(&writer))
 		;
-	if (writer.is_odd || !form->is_bare)
+	if (writer.is_odd && form->keeps_arguments)
+		copy_piece(&writer, writer.at, writer.at + strlen(writer.at));
+	else if (writer.is_odd || !form->is_bare)
 		common_text_add(text, writer.at);
 	else if (form->drops_clones)
 		drop_clones(&writer);

@@ -91,9 +91,9 @@ static int take_only(void *target, const char *argument)
 static const struct common_option options[] = {
 	{"", 0, NULL, "Output"},
 	{"output", 'o', "FILE",
-	 "the trace (COMMAND.ptl in the working directory); -: standard output, and that of COMMAND becomes its "
-	 "standard "
-	 "error",
+	 "the trace (COMMAND.ptl in the working directory; if the file exists, COMMAND.2.ptl, ...); -: standard "
+	 "output, "
+	 "and that of COMMAND becomes its standard error",
 	 .take = take_output},
 	{"force", 'f', NULL, "replace FILE if it exists", COMMON_FLAG(struct record_settings, force)},
 	{"append", 0, NULL, "add to FILE, which is a trace, if it exists", COMMON_FLAG(struct record_settings, append)},

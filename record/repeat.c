@@ -94,8 +94,7 @@ static int repeat_check_names(const struct repeat *repeat)
 {
 	for (size_t i = 0; i < REPEAT_NAMES; i++) {
 		if (!repeat->settings->force && access(repeat->names[i], F_OK) == 0)
-			return common_fail(PTL_SYSTEM, "%s exists; --force replaces it, -o names another",
-					   repeat->names[i]);
+			return common_fail(PTL_SYSTEM, "%s exists; -f replaces it, -o names another", repeat->names[i]);
 		if (common_file_check_recorded(repeat->names[i]) < 0)
 			return PTL_SYSTEM;
 	}

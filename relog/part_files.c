@@ -166,7 +166,7 @@ static int check_target(struct relog_part_files *files, const char *name)
 	if (!name)
 		return common_fail_memory("a file name", 0);
 	if (!files->settings->force && access(name, F_OK) == 0)
-		return common_fail(PTL_SYSTEM, "%s exists; use --force to replace it", name);
+		return common_fail(PTL_SYSTEM, "%s exists; -f replaces it, -o names another", name);
 	status = common_file_check_recorded(name);
 	if (status)
 		return status;

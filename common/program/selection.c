@@ -11,6 +11,18 @@
 
 /* ---- time ---------------------------------------------------------------------------------------- */
 
+/* Refuses a number without a unit: text shows milliseconds, and durations of other options are in seconds. */
+static int parse_time(const char *text, uint64_t *nanoseconds)
+{
+	const int status = common_parse_duration(text, nanoseconds);
+	const size_t size = strlen(text);
+
+	if (status == 0 && *nanoseconds && strspn(text, "0123456789.") == size)
+		return common_fail(PTL_MISUSE, "'%s' has no unit: %sms, as text shows times, %ss, %sus or %sns", text,
+				   text, text, text, text);
+	return status;
+}
+
 static int parse_bound(const char *text, size_t length, struct common_time_bound *bound)
 {
 	char word[64];
@@ -29,7 +41,7 @@ static int parse_bound(const char *text, size_t length, struct common_time_bound
 	memcpy(word, text, length);
 	word[length] = 0;
 	bound->given = true;
-	return common_parse_duration(word, &bound->nanoseconds);
+	return parse_time(word, &bound->nanoseconds);
 }
 
 int common_time_span_parse(const char *text, struct common_time_span *span)
@@ -53,7 +65,7 @@ int common_time_span_last(const char *text, struct common_time_span *span)
 	if (common_time_span_given(span) && !span->last)
 		return common_fail(PTL_MISUSE, "--time says already which span of time; give one of them");
 	*span = (struct common_time_span){.from = {.given = true, .from_end = true}, .last = true};
-	return common_parse_duration(text, &span->from.nanoseconds);
+	return parse_time(text, &span->from.nanoseconds);
 }
 
 /* Converts a bound to the trace's clock; values out of range become the first or the last time. */

@@ -24,7 +24,7 @@ struct annotate_options {
 
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is shown:"},
-	{"executed", 'x', NULL, "Only instructions that ran.", COMMON_FLAG(struct annotate_options, executed)},
+	{"executed", 0, NULL, "Only instructions that ran.", COMMON_FLAG(struct annotate_options, executed)},
 	{NULL},
 };
 
@@ -390,7 +390,7 @@ const struct dump_command dump_command_annotate = {
 		    "ptl-dump annotate 0x1139..0x1180 build.ptl\n"
 		    "ptl-dump annotate --json main build.ptl | jq '.lines[]'",
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE |
-		 DUMP_TAKES_NAMES | DUMP_TAKES_FULL | DUMP_TAKES_CALLS,
+		 DUMP_TAKES_NAMES | DUMP_TAKES_FULL | DUMP_TAKES_CUT | DUMP_TAKES_CALLS,
 	.options = own_options,
 	.options_size = sizeof(struct annotate_options),
 	.run = annotate_run_command,

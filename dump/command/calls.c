@@ -28,13 +28,13 @@ static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is shown:"},
 	{"depth", 'd', "N", "Calls that are nested up to N deep.",
 	 COMMON_NUMBER(struct calls_options, depth, 1, UINT64_MAX)},
-	{"function", 'f', "FUNCTION", "Only calls of this function, and what these call (patterns may have * and ?).",
+	{"function", 'F', "FUNCTION", "Only calls of this function, and what these call (patterns may have * and ?).",
 	 COMMON_STRING(struct calls_options, function)},
 	{"from", 0, "FUNCTION", "Of each thread, what comes from the first call of this function on.",
 	 COMMON_STRING(struct calls_options, from)},
 	{"until", 0, "FUNCTION", "What comes before the next call of this function.",
 	 COMMON_STRING(struct calls_options, until)},
-	{"tail", 'n', "N", "The last N lines of each thread, and the calls that they lie in.",
+	{"tail", 0, "N", "The last N lines of each thread, and the calls that they lie in.",
 	 COMMON_NUMBER(struct calls_options, tail, 1, UINT64_MAX)},
 	{"min-time", 0, "TIME", "Only calls that took as long (1us, 2.5ms).",
 	 COMMON_DURATION(struct calls_options, min_time, 0)},
@@ -150,7 +150,7 @@ static int show_calls(struct dump_run *run, struct analysis_calls *calls, const 
 		.print =
 			{
 				.calls = calls,
-				.line = {.run = run},
+				.line = {.run = run, .is_narrow = dump_calls_is_narrow(run)},
 				.function = options->function,
 				.from = options->from,
 				.until = options->until,
@@ -247,7 +247,7 @@ const struct dump_command dump_command_calls = {
 		   "number and sums. What was inferred is marked.",
 	.examples = examples,
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE |
-		 DUMP_TAKES_NAMES | DUMP_TAKES_FULL | DUMP_TAKES_SHARD | DUMP_TAKES_CALLS,
+		 DUMP_TAKES_NAMES | DUMP_TAKES_FULL | DUMP_TAKES_CUT | DUMP_TAKES_SHARD | DUMP_TAKES_CALLS,
 	.options = own_options,
 	.options_size = sizeof(struct calls_options),
 	.check = calls_check,

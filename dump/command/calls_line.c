@@ -22,6 +22,15 @@
 
 const char dump_calls_line_head[] = "       time ms    duration        self    instructions            self  calls";
 
+const char dump_calls_narrow_head[] = "       time ms    duration    instructions";
+
+#define NARROW_TERMINAL 120 /* columns below which a terminal is narrow */
+
+bool dump_calls_is_narrow(const struct dump_run *run)
+{
+	return run->width && run->width < NARROW_TERMINAL;
+}
+
 /* ---- columns ------------------------------------------------------------------------------------- */
 
 static inline char *put_words(char *at, const char *words, size_t size)
@@ -119,6 +128,12 @@ static inline char *put_duration(char *at, bool known, uint64_t nanoseconds)
 	return put_parts(at, nanoseconds / 1000000000, (unsigned)(nanoseconds / 1000000 % 1000), " s ");
 }
 
+static char *put_narrow_columns(char *at, const struct analysis_call_record *record)
+{
+	at = put_words(put_duration(at, record->start, record->wall), "  ", 2);
+	return put_words(put_right(at, record->instructions, COUNT_WIDTH, 100000000000000), "  ", 2);
+}
+
 static char *put_columns(char *at, const struct analysis_call_record *record)
 {
 	at = put_words(put_duration(at, record->start, record->wall), "  ", 2);
@@ -170,7 +185,7 @@ void dump_calls_line_add(struct dump_calls_line *line, const struct analysis_cal
 	if (!at)
 		return;
 	at = put_short(at, line->time.text, line->time.size);
-	at = put_indent(put_columns(at, record), level);
+	at = put_indent(line->is_narrow ? put_narrow_columns(at, record) : put_columns(at, record), level);
 	at = put_repeats(put_short(at, name, name_size), record->repeats);
 	if (marks)
 		at = put_short(at, line->marks.text, line->marks.size);

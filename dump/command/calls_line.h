@@ -10,6 +10,7 @@
 
 #define DUMP_CALLS_TIME_WIDTH 16    /* width of the time column with its separator */
 #define DUMP_CALLS_COLUMNS_WIDTH 63 /* width of the columns between the time and the call */
+#define DUMP_CALLS_NARROW_WIDTH 28  /* the same on a narrow terminal, which shows less columns */
 
 #define DUMP_CALLS_LINE_SLACK 32 /* bytes after a name that may be read */
 
@@ -24,12 +25,15 @@ struct dump_calls_prepared {
 /* Set run, zero the other members. */
 struct dump_calls_line {
 	struct dump_run *run;
+	bool is_narrow;                  /* only duration and instructions between the time and the call */
 	struct dump_calls_prepared time; /* time column: many calls begin at the same time */
 	struct dump_calls_prepared marks;
 };
 
 /* The titles of the columns. */
-extern const char dump_calls_line_head[];
+extern const char dump_calls_line_head[], dump_calls_narrow_head[];
+/* Whether the run's terminal is narrow. */
+bool dump_calls_is_narrow(const struct dump_run *run);
 /*
  * Appends a line. name: displayed name of the function, with any suffix; DUMP_CALLS_LINE_SLACK bytes after it must be
  * readable.

@@ -136,7 +136,7 @@ static __attribute__((noinline)) void write_heading(struct pass *pass)
 	common_text_add(text, dump_plain(run));
 	common_text_add(text, "\n");
 	common_text_add(text, dump_dim(run));
-	common_text_add(text, dump_calls_line_head);
+	common_text_add(text, pass->print->line.is_narrow ? dump_calls_narrow_head : dump_calls_line_head);
 	common_text_add(text, dump_plain(run));
 	common_text_add(text, "\n");
 	pass->headed = true;
@@ -174,7 +174,8 @@ static void text_event(struct pass *pass, const struct analysis_call_record *rec
 		const size_t time = size < DUMP_CALLS_TIME_WIDTH ? size : DUMP_CALLS_TIME_WIDTH;
 
 		common_write_bytes(text, line, time);
-		common_text_pad(text, text->size, DUMP_CALLS_COLUMNS_WIDTH);
+		common_text_pad(text, text->size,
+				pass->print->line.is_narrow ? DUMP_CALLS_NARROW_WIDTH : DUMP_CALLS_COLUMNS_WIDTH);
 		dump_calls_line_indent(text, level);
 		common_write_bytes(text, line + time, size - time);
 		line += size;

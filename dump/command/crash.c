@@ -19,9 +19,9 @@ struct crash_options {
 
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "How much is shown:"},
-	{"most", 'm', "N", "Details of at most N processes (default: 3). The other processes get a line each.",
+	{"most", 0, "N", "Details of at most N processes (default: 3). The other processes get a line each.",
 	 COMMON_NUMBER(struct crash_options, most, 1, 1000)},
-	{"lines", 'n', "N", "The last N source lines of a thread (default: 20).",
+	{"lines", 0, "N", "The last N source lines of a thread (default: 20).",
 	 COMMON_NUMBER(struct crash_options, lines, 1, 10000)},
 	{"events", 0, "N", "The last N events of a thread (default: 10).",
 	 COMMON_NUMBER(struct crash_options, events, 1, 10000)},

@@ -49,20 +49,20 @@ static int take_ignore_file(void *ignore, const char *argument)
 
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is compared:"},
-	{"with", 'w', "FILE",
+	{"with", 0, "FILE",
 	 "A run of side B; all FILEs are runs of side A then. What varies within a side is no difference. May be given "
 	 "several times.",
 	 COMMON_STRINGS(struct diff_options, with, UINT64_MAX)},
 	{"with-calls", 0, "FUNCTION[: EXPRESSION]",
 	 "With --calls: the calls of side B, if these are others; both FILEs may be one trace then.",
 	 COMMON_STRING(struct diff_options, with_calls)},
-	{"first", 'f', NULL, "The first divergence of each thread instead of counts.",
+	{"first", 0, NULL, "The first divergence of each thread instead of counts.",
 	 COMMON_FLAG(struct diff_options, first)},
 	{"waiting", 0, NULL,
 	 "With --first: also compares the code of functions of the C library that wait for other threads, such as "
 	 "pthread_mutex_lock, which differs by chance.",
 	 COMMON_FLAG(struct diff_options, waiting)},
-	{"slower", 's', "PERCENT",
+	{"slower", 0, "PERCENT",
 	 "Compares also how long functions took by themselves: those that took so many percent more or less (of traces "
 	 "without times, that executed so many instructions).",
 	 COMMON_NUMBER(struct diff_options, slower, 1, SLOWER_MAX), COMMON_GIVEN(struct diff_options, has_slower)},
@@ -174,8 +174,8 @@ const struct dump_command dump_command_diff = {
 		    "ptl-dump diff --slower 10 before.ptl after.ptl   what took 10 % more or less time\n"
 		    "ptl-dump diff good1.ptl good2.ptl --with bad1.ptl --with bad2.ptl\n"
 		    "ptl-dump diff --ignore 'malloc*' --ignore 'image:ld-*' good.ptl bad.ptl",
-	.takes = DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES | DUMP_TAKES_FULL | DUMP_TAKES_SHARD |
-		 DUMP_TAKES_CALLS,
+	.takes = DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES | DUMP_TAKES_FULL | DUMP_TAKES_CUT |
+		 DUMP_TAKES_SHARD | DUMP_TAKES_CALLS,
 	.options = own_options,
 	.unsharded = unsharded,
 	.options_size = sizeof(struct diff_options),

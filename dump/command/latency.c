@@ -24,7 +24,7 @@ static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is shown:"},
 	{"instructions", 0, NULL, "Measures instructions, not time (so it is where the trace has no times).",
 	 COMMON_FLAG(struct latency_options, instructions)},
-	{"slowest", 'n', "N", "Lists the N slowest calls (default: 10).",
+	{"slowest", 0, "N", "Lists the N slowest calls (default: 10).",
 	 COMMON_NUMBER(struct latency_options, slowest, 0, SLOWEST_MAX),
 	 COMMON_GIVEN(struct latency_options, slowest_given)},
 	{NULL},
@@ -377,7 +377,7 @@ static int latency_run_command(struct dump_run *run)
 
 static const char examples[] =
 	"ptl-dump latency handle_request server.ptl\n"
-	"ptl-dump latency -n 3 --last 10s 'Parser::*' a.ptl    all functions of such names together\n"
+	"ptl-dump latency --slowest 3 --last 10s 'Parser::*' a.ptl    all functions of such names together\n"
 	"ptl-dump latency --instructions compress a.ptl\n"
 	"ptl-dump latency --json main a.ptl | jq .slowest[0]";
 
@@ -389,7 +389,7 @@ const struct dump_command dump_command_latency = {
 		   "with their times; and what the time went to: running, the kernel, switched out, gaps.",
 	.examples = examples,
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES |
-		 DUMP_TAKES_FULL | DUMP_TAKES_SHARD | DUMP_TAKES_CALLS,
+		 DUMP_TAKES_FULL | DUMP_TAKES_CUT | DUMP_TAKES_SHARD | DUMP_TAKES_CALLS,
 	.options = own_options,
 	.options_size = sizeof(struct latency_options),
 	.run = latency_run_command,

@@ -31,7 +31,7 @@ static int take_rules(void *limits, const char *argument)
 
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "What may be missing (in the order given; the last counts):"},
-	{"limit", 'l', "CHECK=VALUE",
+	{"limit", 0, "CHECK=VALUE",
 	 "The limit of a check: a number, percent for shares (at least so many for \"decoded\", at most for others), "
 	 "or any. The table names the checks.",
 	 COMMON_CALLBACK(struct lint_options, limits, take_limit)},
@@ -161,7 +161,7 @@ const struct dump_command dump_command_lint = {
 		   "nobody has, "
 		   "losses, damage, functions without names. The exit status is 1 where a limit is passed.",
 	.examples = "ptl-dump lint build.ptl\n"
-		    "ptl-dump lint -l decoded=99.5 -l gaps.overflow=any build.ptl\n"
+		    "ptl-dump lint --limit decoded=99.5 --limit gaps.overflow=any build.ptl\n"
 		    "ptl-dump lint --rules trace.limits --junit trace.xml build.ptl\n"
 		    "ptl-dump lint --json build.ptl | jq -r '.checks[] | select(.passed | not) | .findings[]'",
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE | DUMP_TAKES_SHARD,

@@ -15,7 +15,7 @@ struct merge_options {
 };
 
 static const struct common_option own_options[] = {
-	{"trace", 't', "FILE",
+	{"trace", 0, "FILE",
 	 "Where a trace is now, for each of them in the order of the command; default: where it was, by the name that "
 	 "was "
 	 "given, or its absolute path.",

@@ -501,7 +501,7 @@ const struct dump_command dump_command_report = {
 		   "Recursion is counted once. By line and by inlined function it tells what each executed.",
 	.examples = examples,
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE |
-		 DUMP_TAKES_NAMES | DUMP_TAKES_FULL | DUMP_TAKES_SHARD | DUMP_TAKES_CALLS,
+		 DUMP_TAKES_NAMES | DUMP_TAKES_FULL | DUMP_TAKES_CUT | DUMP_TAKES_SHARD | DUMP_TAKES_CALLS,
 	.options = own_options,
 	.options_size = sizeof(struct report_options),
 	.check = report_check,

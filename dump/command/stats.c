@@ -472,7 +472,7 @@ const struct dump_command dump_command_stats = {
 		    "ptl-dump stats --follow build.ptl      while build.ptl is recorded\n"
 		    "ptl-dump stats --gaps 100 build.ptl    where flow is missing",
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES |
-		 DUMP_TAKES_FULL | DUMP_TAKES_FOLLOW | DUMP_TAKES_SHARD,
+		 DUMP_TAKES_FULL | DUMP_TAKES_CUT | DUMP_TAKES_FOLLOW | DUMP_TAKES_SHARD,
 	.options = own_options,
 	.unsharded = unsharded,
 	.check = stats_check,

@@ -14,6 +14,7 @@
 #include "common/signals.h"
 #include "common/text/text.h"
 #include "dump/run/follow.h"
+#include "dump/run/line_cut.h"
 #include "dump/run/output.h"
 #include "dump/run/run.h"
 #include "dump/run/source_map.h"
@@ -160,6 +161,12 @@ static int commit_saver(const struct dump_run *run, int exit_status)
 	return done ? COMMON_EXIT_OK : exit_status;
 }
 
+/* Whether text is as wide as a terminal. --full-names asks for whole lines. */
+static bool wants_width(const struct dump_options *options)
+{
+	return !options->json && !options->full_names && !options->output && !options->partial;
+}
+
 static int run_command(const struct dump_command *command, struct dump_options *options, char **operands, size_t count,
 		       struct dump_partial_set *merged)
 {
@@ -173,6 +180,8 @@ static int run_command(const struct dump_command *command, struct dump_options *
 		.more_count = has_trace ? count - first - 1 : 0,
 		.operand = command->operand && count ? operands[0] : NULL,
 		.takes_etl = command->takes & DUMP_TAKES_ETL,
+		.width = wants_width(options) ? dump_terminal_width() : 0,
+		.cuts_lines = command->takes & DUMP_TAKES_CUT,
 		.shortens_names = command->takes & DUMP_TAKES_FULL && !options->json && !options->full_names,
 		.color = wants_color(options),
 		.failed = true,

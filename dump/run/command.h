@@ -80,6 +80,7 @@ enum dump_takes {
 	DUMP_TAKES_DECODE = 16,  /* -j --engine */
 	DUMP_TAKES_NAMES = 32,   /* --demangle --no-demangle */
 	DUMP_TAKES_FULL = 2048,  /* --full-names: the command's text has short names */
+	DUMP_TAKES_CUT = 4096,   /* no options: text is cut to the width of a terminal */
 	DUMP_TAKES_OUTPUT = 64,  /* -o --force: for exports, which write the format of another program */
 	DUMP_TAKES_FOLLOW = 128, /* --follow */
 	DUMP_TAKES_SHARD = 256,  /* --shard --partial */
@@ -104,6 +105,8 @@ struct dump_run {
 	bool failed;                 /* the command failed: its output is discarded */
 	struct common_json json_out; /* started on out; call common_json_line after each record of a list */
 	bool takes_etl;              /* FILE may be an .etl file */
+	size_t width;                /* columns of the terminal that shows the output; 0: lines have any length */
+	bool cuts_lines;             /* all lines are cut to the width, not only those of tables */
 	bool shortens_names;         /* text has names of functions without parameters and template arguments */
 	bool several;                /* one of several traces: a selected item may be in another trace */
 	bool damaged;                /* a part of the .etl file could not be read */

@@ -46,7 +46,7 @@ static const struct common_option image_options[] = {
 static const struct common_option time_options[] = {
 	{"time", 0, "A..B",
 	 "Only this span of time; either end may be left out. Times count from the start of the trace, "
-	 "in seconds or with a unit (s, ms, us, ns); with - before, from its end; with @ before, they are times "
+	 "with a unit (s, ms, us, ns); with - before, from its end; with @ before, they are times "
 	 "of its clock.",
 	 COMMON_TIME_SPAN(struct dump_options, filter.span)},
 	{"last", 0, "TIME", "Only its last TIME, as with --time -TIME.. .",

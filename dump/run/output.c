@@ -10,16 +10,22 @@
 
 #include "common/error.h"
 #include "common/program/interrupt.h"
+#include "dump/run/line_cut.h"
 
 /*
  * Writes bytes and keeps errno, which stdio alone would lose. Returns the number of bytes written; 0 reports a failure
  * to stdio.
  */
-static ssize_t write_output(void *cookie, const char *data, size_t size)
+static ssize_t write_output(void *cookie, const char *data, size_t given)
 {
 	struct dump_output *output = cookie;
-	size_t done = output->discards ? size : 0;
+	size_t size = given, done;
 
+	if (output->cut && !output->discards && !dump_line_cut_add(output->cut, &data, &size)) {
+		output->error = ENOMEM;
+		return 0;
+	}
+	done = output->discards ? size : 0;
 	while (done < size && !output->error) {
 		const ssize_t written = write(output->fd, data + done, size - done);
 
@@ -28,7 +34,7 @@ static ssize_t write_output(void *cookie, const char *data, size_t size)
 		else if (errno != EINTR)
 			output->error = errno;
 	}
-	return output->error ? 0 : (ssize_t)size;
+	return output->error ? 0 : (ssize_t)given;
 }
 
 /* Runs in a signal handler: removes the unfinished file at once, however long the command would still run. */
@@ -95,6 +101,8 @@ int dump_output_open(struct dump_run *run, struct dump_output *output)
 	output->stream = fopencookie(output, "w", (cookie_io_functions_t){.write = write_output});
 	if (!output->stream)
 		return common_fail_memory("output", DUMP_OUTPUT_BUFFER);
+	if (run->width && run->cuts_lines && !dump_line_cut_new(run->width, &output->cut))
+		return common_fail_memory("output", DUMP_OUTPUT_BUFFER);
 	setvbuf(output->stream, NULL, _IOFBF, DUMP_OUTPUT_BUFFER);
 	run->out = output->stream;
 	return 0;
@@ -126,6 +134,8 @@ int dump_output_close(struct dump_run *run, bool keep)
 
 	if (output->stream)
 		fclose(output->stream);
+	dump_line_cut_free(output->cut);
+	output->cut = NULL;
 	common_interrupt_forget();
 	if (!output->to_file)
 		return 0;

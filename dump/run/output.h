@@ -13,6 +13,7 @@ struct dump_output {
 	int error;                      /* errno of the first failed write; 0: none failed */
 	bool to_file;                   /* `file` is in use */
 	bool discards;                  /* writes are discarded */
+	struct dump_line_cut *cut;      /* cuts lines; NULL: lines have any length; owned */
 	struct common_output_file file; /* the -o file */
 	FILE *stream;
 };

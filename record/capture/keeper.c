@@ -32,7 +32,7 @@ int record_keeper_new(const char *path, bool force, struct record_keeper **resul
 	struct record_keeper *keeper;
 
 	if (!force && access(path, F_OK) == 0)
-		return common_fail(PTL_SYSTEM, "%s exists; --force replaces it, -o names another", path);
+		return common_fail(PTL_SYSTEM, "%s exists; -f replaces it, -o names another", path);
 	keeper = calloc(1, sizeof(*keeper));
 	if (keeper)
 		keeper->path = strdup(path);

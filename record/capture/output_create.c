@@ -71,7 +71,7 @@ static int check_special(int fd, const char *path, unsigned wish)
 	if (!(wish & RECORD_OUTPUT_NAMED))
 		return common_fail(PTL_SYSTEM, "%s is no regular file; -o names another", path);
 	if (S_ISBLK(info.st_mode))
-		return common_fail(PTL_SYSTEM, "%s is a disk; --force writes to it, -o names another", path);
+		return common_fail(PTL_SYSTEM, "%s is a disk; -f writes to it, -o names another", path);
 	if (S_ISFIFO(info.st_mode) && !common_file_is_trusted(info.st_uid))
 		return common_file_refuse_foreign(path, info.st_uid);
 	return common_file_check_link(path);
@@ -165,6 +165,6 @@ int record_output_create(const char *path, unsigned wish, int *fd)
 		return 0;
 	}
 	if (errno == EEXIST)
-		return common_fail(PTL_SYSTEM, "%s exists; --force replaces it, -o names another", path);
+		return common_fail(PTL_SYSTEM, "%s exists; -f replaces it, -o names another", path);
 	return common_fail_errno("cannot create %s", path);
 }

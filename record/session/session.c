@@ -15,6 +15,7 @@
 #include "common/text/text.h"
 #include "elf/debuginfod.h"
 #include "record/capture/machine.h"
+#include "record/capture/series.h"
 #include "record/launch/signals.h"
 #include "record/proc/proc_files.h"
 #include "record/session/progress.h"
@@ -424,6 +425,32 @@ char *record_session_path(const struct record_settings *settings)
 	return path;
 }
 
+/*
+ * Chooses the first path that does not exist: a.ptl, a.2.ptl, a.3.ptl, ... Only a path that the user did not choose is
+ * numbered. Without memory, *path becomes NULL.
+ */
+static void number_path(const struct record_settings *settings, char **path)
+{
+	char *numbered = NULL;
+
+	if (!*path || settings->output || settings->force || settings->append ||
+	    settings->mode != RECORD_MODE_SEQUENTIAL || access(*path, F_OK) < 0)
+		return;
+	for (unsigned number = 2; !numbered || access(numbered, F_OK) == 0; number++) {
+		char infix[16];
+
+		free(numbered);
+		snprintf(infix, sizeof(infix), ".%u", number);
+		numbered = record_series_name(*path, infix);
+		if (!numbered)
+			break;
+	}
+	if (numbered)
+		common_message_note("%s exists: the trace is %s", *path, numbered);
+	free(*path);
+	*path = numbered;
+}
+
 static int record_to(const struct record_source *const *sources, const struct record_settings *settings,
 		     const struct record_command *command)
 {
@@ -431,6 +458,7 @@ static int record_to(const struct record_source *const *sources, const struct re
 	char *path = record_session_path(settings);
 	int status;
 
+	number_path(settings, &path);
 	session.path = path;
 	if (path)
 		status = record(&session, sources, command, path);

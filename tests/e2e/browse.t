@@ -95,7 +95,7 @@ try:
 
     lines = press("/", *"fibonacci", "Enter", until=last("Enter slowest"))
     lines = press("Enter", until=lambda lines: "calls of all" in lines[0] and "slowest" in lines[-1])
-    slowest = json.loads(output(DUMP, "latency", "-n", "1", "--json", "fibonacci", "calls.ptl"))["slowest"][0]
+    slowest = json.loads(output(DUMP, "latency", "--slowest", "1", "--json", "fibonacci", "calls.ptl"))["slowest"][0]
     shown = cursor_line(lines, "fibonacci")
     check("Enter goes to the slowest call", f"{slowest['time'] / 1e6:.6f}" in shown and
           f" {slowest['instructions']} " in shown, slowest, *lines)

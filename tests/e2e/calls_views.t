@@ -36,7 +36,7 @@ def lines_of(text):
 # ---- tail calls, and calls that are folded --------------------------------------------------------------
 
 record("kinds.ptl", os.path.join(PROGRAMS, "call_kinds"))
-shown = [line for line in lines_of(dump("calls", "-f", "main", "-d", "3", "kinds.ptl")) if line[1] != "_dl_fixup"]
+shown = [line for line in lines_of(dump("calls", "-F", "main", "-d", "3", "kinds.ptl")) if line[1] != "_dl_fixup"]
 until = [at for at, line in enumerate(shown) if line[1].endswith("printf")]
 check("tail calls stand in place of their callers, and calls that are alike are one line", until and shown[:until[0]] == [
     (0, "main", "(call_kinds)"),
@@ -281,7 +281,7 @@ check("graph: instructions of all callees add up", sum(row["self_instructions"] 
       callees[0]["total_instructions"], callees[:5])
 
 whole = sorted(line["instructions"] for line in every if line["function"] == "fibonacci")
-got = json.loads(dump("latency", "--json", "--instructions", "-n", "4", "fibonacci", "calls.ptl"))
+got = json.loads(dump("latency", "--json", "--instructions", "--slowest", "4", "fibonacci", "calls.ptl"))
 check("latency counts the calls", got["calls"] == len(whole) and got["sum"] == sum(whole) and
       got["least"] == whole[0] and got["most"] == whole[-1], got)
 for name, share in ("p50", 0.5), ("p90", 0.9), ("p99", 0.99):

@@ -71,6 +71,22 @@ def help_and_manual():
             expect(re.search(r"Fl -%s\b" % name, manual), "no", option, "in", page)
 
 
+def letters():
+    """a letter stands for the same option in all commands of all programs"""
+    shown = re.compile(r"^ +-(\w), --([\w-]+)((?:\[=| )?[^ ]*)?", re.M)
+    meanings, count = {}, 0
+    for line, _ in LINES + [(("ptl-record", "start", "NAME"), "")]:
+        for letter, name, argument in shown.findall(run(*line, "--help=all")):
+            meanings.setdefault(letter, {}).setdefault((name, bool(argument.strip())), []).append(" ".join(line))
+            count += 1
+    expect(count > 100, count)
+    for letter, found in sorted(meanings.items()):
+        expect_equal(len(found), 1, "-" + letter, found)
+    # Each letter works, with the same long option: an unknown letter is refused.
+    done = subprocess.run(("ptl-dump", "calls", "-n", "3", "no.ptl"), capture_output=True, text=True, check=False, env=ENVIRONMENT)
+    expect_equal((done.returncode, "there is no option -n" in done.stderr), (2, True), done.stderr)
+
+
 def manual_alone():
     """no manual page explains an option that is not there"""
     for page in sorted({page for _, page in LINES}):
@@ -111,4 +127,4 @@ def zsh():
         expect_equal(offered, wanted, *line, option)
 
 
-sys.exit(main([help_and_manual, manual_alone, bash, zsh]))
+sys.exit(main([help_and_manual, letters, manual_alone, bash, zsh]))

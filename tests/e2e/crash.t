@@ -140,7 +140,7 @@ check("info begins with the sentence", sentence in output(DUMP, "info", "orders.
 check("info --json has the sentence", json.loads(output(DUMP, "info", "--json", "orders.ptl"))["failed"] == [sentence])
 got = run(DUMP, "lint", "orders.ptl")
 check("lint shows the sentence", sentence in got.stdout, got)
-got = run(DUMP, "lint", "-l", "failures=0", "--json", "orders.ptl")
+got = run(DUMP, "lint", "--limit", "failures=0", "--json", "orders.ptl")
 found = {each["check"]: each for each in json.loads(got.stdout)["checks"]}["failures"]
 check("lint can forbid failures", got.returncode == 1 and not found["passed"] and found["findings"] == [sentence], found)
 

@@ -126,7 +126,7 @@ def shown_names(name):
     """What report calls a function is what annotate finds it by, though the linker's name may have a version."""
     rows = [json.loads(line) for line in run(DUMP, "report", "--json", name).stdout.splitlines()]
     names = sorted({row["function"] for row in rows if row["function"] and row["self_instructions"] and "libc" in row["image"]})
-    missing = [one for one in names if run(DUMP, "annotate", "-x", one, name).returncode]
+    missing = [one for one in names if run(DUMP, "annotate", "--executed", one, name).returncode]
     check("annotate finds functions of libc by the names that report shows", names and not missing, missing)
 
 
@@ -134,7 +134,7 @@ def sums(name, *parts):
     """All that ran, function or not, is what stats counts; for any number of threads, engine, and part of the trace."""
     for part in ((), *parts):
         stats = json.loads(run(DUMP, "stats", "--branches", "--json", *part, name).stdout)
-        outputs = {run(DUMP, "annotate", "-x", "--json", *how, *part, EVERYTHING, name).stdout
+        outputs = {run(DUMP, "annotate", "--executed", "--json", *how, *part, EVERYTHING, name).stdout
                    for how in (("-j1",), ("-j2",), ("-j3",), ("--engine", "libipt"))}
         check(f"{name} {part}: the same for all threads and engines", len(outputs) == 1, *outputs)
         ranges = [json.loads(line) for line in outputs.pop().splitlines()]

@@ -214,7 +214,7 @@ def in_text(trace):
     got = run(DUMP, "coverage", trace)
     check("text has the file and all", "counted.c" in got.stdout and got.stdout.splitlines()[-1].endswith("all"), got)
     check("what has no lines is named", "libc.so.6" in got.stderr and "are left out" in got.stderr, got)
-    got = run(DUMP, "coverage", "--source", "nothing*", "-s", "counted*", trace)
+    got = run(DUMP, "coverage", "--source", "nothing*", "--source", "counted*", trace)
     check("a pattern that no source has is warned of", got.returncode == 0 and "such as --source nothing*" in got.stderr and
           "--source counted*" not in got.stderr and "counted.c" in got.stdout, got)
     got = run(DUMP, "coverage", "--source", "nothing*", "-q", trace)

@@ -63,16 +63,16 @@ def missing_code():
 def limits():
     status, found, got = lint("bare.ptl")
     share = found["decoded"]["value"]
-    loose = ["-l", "unknown-code=any", "-l", "gaps.missing-code=any"]
-    check("a limit that is not reached passes", lint(*loose, "-l", f"decoded={int(share)}", "bare.ptl")[0] == 0, share)
-    check("a limit that is passed fails", lint(*loose, "-l", f"decoded={int(share) + 1}", "bare.ptl")[0] == 1, share)
+    loose = ["--limit", "unknown-code=any", "--limit", "gaps.missing-code=any"]
+    check("a limit that is not reached passes", lint(*loose, "--limit", f"decoded={int(share)}", "bare.ptl")[0] == 0, share)
+    check("a limit that is passed fails", lint(*loose, "--limit", f"decoded={int(share) + 1}", "bare.ptl")[0] == 1, share)
     write("limits", "# of this project\nunknown-code = any\ngaps.missing-code = any # too\n\n decoded = 0 %\n")
     check("limits come from a file", lint("--rules", "limits", "bare.ptl")[0] == 0)
-    check("the last limit counts", lint("--rules", "limits", "-l", "decoded=100", "bare.ptl")[0] == 1)
-    check("the last limit counts, file or not", lint("-l", "decoded=100", "--rules", "limits", "bare.ptl")[0] == 0)
+    check("the last limit counts", lint("--rules", "limits", "--limit", "decoded=100", "bare.ptl")[0] == 1)
+    check("the last limit counts, file or not", lint("--limit", "decoded=100", "--rules", "limits", "bare.ptl")[0] == 0)
     for text, words in (("decoded=100.1", "PERCENT"), ("gaps=-1", "NUMBER"), ("gaps=1.5", "NUMBER"), ("holes=1", "no check"),
                         ("decoded", "PERCENT"), ("=1", "no check")):
-        got = run(DUMP, "lint", "-l", text, "bare.ptl")
+        got = run(DUMP, "lint", "--limit", text, "bare.ptl")
         check(f"'{text}' is no limit", got.returncode == 2 and words in got.stderr, got)
     write("wrong", "decoded = 99\n# fine\ngaps == 3\n")
     got = run(DUMP, "lint", "--rules", "wrong", "bare.ptl")
@@ -85,7 +85,7 @@ def damage():
     write("damaged.ptl", data)
     status, found, got = lint("damaged.ptl")
     check("damage is a finding", status == 1 and (found["damage"]["value"] or found["broken-blobs"]["value"]), got)
-    everything = [word for name in found for word in ("-l", name + "=any")]
+    everything = [word for name in found for word in ("--limit", name + "=any")]
     check("damage can be allowed", lint(*everything, "damaged.ptl")[0] == 0)
     write("cut.ptl", read("sound.ptl")[:-100])
     status, found, got = lint("cut.ptl")
@@ -133,7 +133,7 @@ def rules():
     check("and are after a redaction, which takes names out of them", again.returncode == 0 and
           found["unmatched-rules"]["value"] == len(lines) and
           not any("two.rules" in one for one in found["unmatched-rules"]["findings"]), again, lint_got)
-    check("they can be allowed", lint("-l", f"unmatched-rules={len(lines)}", "ruled.ptl")[0] == 0, lines)
+    check("they can be allowed", lint("--limit", f"unmatched-rules={len(lines)}", "ruled.ptl")[0] == 0, lines)
 
 
 def hardware():
@@ -143,7 +143,7 @@ def hardware():
             folder + "/memory.map", "-o", name)
         with open(folder + "/expected.txt", encoding="ascii") as file:
             want = dict(line.split() for line in file if line.strip())
-        status, found, got = lint("-l", "gaps.overflow=1", name)
+        status, found, got = lint("--limit", "gaps.overflow=1", name)
         check(f"{name} passes", status == 0 and found["decoded"]["value"] == 100, got)
         check(f"{name} has every instruction", found["unresolved"]["whole"] == int(want["instructions"]), got)
     if not TRACES:

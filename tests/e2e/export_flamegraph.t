@@ -74,7 +74,7 @@ def output_files():
     check("which only its owner can read", stat.S_IMODE(os.stat(path("out.txt")).st_mode) == 0o600)
     write("out.txt", "mine")
     got = run(DUMP, "flamegraph", "--folded", "-o", "out.txt", "a.ptl")
-    check("a file that exists stays", got.returncode == 4 and read("out.txt") == b"mine" and "--force" in got.stderr, got)
+    check("a file that exists stays", got.returncode == 4 and read("out.txt") == b"mine" and "-f replaces it" in got.stderr, got)
     got = run(DUMP, "flamegraph", "--folded", "-f", "-o", "out.txt", "a.ptl")
     check("--force replaces it", got.returncode == 0 and read("out.txt").decode() == whole, got)
     before = read("a.ptl")

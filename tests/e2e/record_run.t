@@ -83,10 +83,18 @@ def default_name():
     done = record("-q", "/bin/true")
     expect_equal(done.returncode, 0, done.stderr)
     expect(os.path.exists(path("true.ptl")), os.listdir(SCRATCH))
-    done = record("-q", "/bin/true")
+    done = record("-q", "-o", "true.ptl", "/bin/true")
     expect_equal(done.returncode, 4)
-    expect_equal(done.stderr, "ptl-record: error: true.ptl exists; --force replaces it, -o names another\n")
+    expect_equal(done.stderr, "ptl-record: error: true.ptl exists; -f replaces it, -o names another\n")
+    before = os.stat(path("true.ptl")).st_ino
+    for number in 2, 3:
+        done = record("/bin/true")
+        expect_equal(done.returncode, 0, done.stderr)
+        expect("true.ptl exists: the trace is true.%d.ptl" % number in done.stderr, done.stderr)
+        expect(os.path.exists(path("true.%d.ptl" % number)), os.listdir(SCRATCH))
+    expect_equal(os.stat(path("true.ptl")).st_ino, before)
     expect_equal(record("-q", "--force", "/bin/true").returncode, 0)
+    expect(not os.path.exists(path("true.4.ptl")), os.listdir(SCRATCH))
 
 
 def process_tree():

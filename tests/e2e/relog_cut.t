@@ -215,7 +215,7 @@ check("--tree takes descendants", left == right, difference(left, right))
 cut_to("dlopen.ptl", "cut.ptl", "--time", "0s..1h")
 compare("a cut that keeps everything", "dlopen.ptl", "cut.ptl", None)
 check("nothing is said to be cut then", "cut away" not in run(dump, "info", "cut.ptl"))
-cut_to("jit.ptl", "cut.ptl", "--time", "..@1")
+cut_to("jit.ptl", "cut.ptl", "--time", "..@1s")
 check("what was cut is said", "cut away" in run(dump, "info", "cut.ptl"), run(dump, "info", "cut.ptl"))
 
 cut_to("jit.ptl", "cut.ptl", "--drop-pt")

@@ -101,7 +101,7 @@ check("the other fields stay", [item["User"][0] for item in fields] == ["x"] * 3
       and fields[1]["Attempt"] == 3 and fields[2]["Path"].endswith(".ods"), fields)
 
 # With a cut: what is left out is not searched for, and nothing comes back.
-run(relog, "-q", "secret.ptl", "--redact", "all", "--time", "..@1", "-o", "cut.ptl")
+run(relog, "-q", "secret.ptl", "--redact", "all", "--time", "..@1s", "-o", "cut.ptl")
 check("redaction and cutting go together", not survivors("cut.ptl", SECRETS))
 
 

@@ -63,7 +63,7 @@ LAWS = [
     (("latency",), "main", threads),
     (("diff", "--slower", "5"), threads, signals),
     (("coverage",), exceptions, threads),
-    (("lint", "--json", "-l", "unresolved=0"), threads),
+    (("lint", "--json", "--limit", "unresolved=0"), threads),
 ]
 for command, *operands in LAWS:
     law(command, *operands)
@@ -88,7 +88,7 @@ check("a trace is found by its absolute path", output(DUMP, "merge", *absolute, 
 os.rename(path(threads), path("moved.ptl"))
 refused("a trace that is not there is named", 4, [threads], "merge", *parts)
 check("--trace says where it is", output(DUMP, "merge", "--trace", "moved.ptl", *parts) == report)
-refused("another trace is refused", 2, [signals, "--trace"], "merge", "-t", signals, *parts)
+refused("another trace is refused", 2, [signals, "--trace"], "merge", "--trace", signals, *parts)
 os.rename(path("moved.ptl"), path(threads))
 output(DUMP, "merge", "-q", "-o", "report.txt", *parts)
 check("-o writes to a file", read("report.txt").decode() == report)

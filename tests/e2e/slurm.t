@@ -149,7 +149,7 @@ def tests():
          options=("--shards", "2", "--partition", "other", "--memory", "50M", "--time-limit", "5"))
     same("coverage of several traces, a job for each", "coverage", "--format", "lcov",
          files=("signals.ptl", "threads.ptl"))
-    same("an exit status that is a finding", "lint", "-l", "unresolved=0", options=("--shards", "2"))
+    same("an exit status that is a finding", "lint", "--limit", "unresolved=0", options=("--shards", "2"))
     check("nothing is left in the folder", not left(), left())
     os.mkdir(path("slow"))
     slowly("slow")

@@ -71,7 +71,7 @@ while IFS= read -r line; do
 done <"$PTL_TESTS/e2e/software_commands.txt"
 if wanted 'parent of a debugged child'; then
 	record_with '' "$programs/system_corners" traced_vfork_child
-	"$dump" calls -f usleep "$scratch/recorded/trace.ptl" >"$scratch/calls" 2>&1
+	"$dump" calls -F usleep "$scratch/recorded/trace.ptl" >"$scratch/calls" 2>&1
 	grep -q clock_nanosleep "$scratch/calls"
 	result $? 'a child of vfork that asks for a debugger goes on natively, its parent does not' || show "$scratch/calls"
 fi

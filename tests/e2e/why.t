@@ -42,7 +42,7 @@ for reason, wanted in planted.items():
               re.match(r"serve: 10 of 200 calls (are|stand out as) slow", first[0]) and all(any(words in line for line in first) for words in wanted),
               *wanted, *first)
 
-slowest = json.loads(dump("latency", "--json", "-n", "10", "serve", "lock.ptl"))["slowest"]
+slowest = json.loads(dump("latency", "--json", "--slowest", "10", "serve", "lock.ptl"))["slowest"]
 bound = (slowest[-1]["duration"] - 1) / 1000
 why = json.loads(dump("why", "--json", "--limit", "0", "--slower-than", f"{bound:f}us", "serve", "lock.ptl"))
 check("--slower-than takes the calls that took longer", (why["slow_calls"], why["other_calls"], why["slow_from"]) ==
@@ -137,7 +137,7 @@ for side, example in zip(("slow", "other"), why["examples"]):
           (outer[0]["time"], outer[0]["duration"], outer[0]["instructions"]) ==
           (example["time"], example["duration"], example["instructions"]), command, outer)
 
-middle = sorted(call["time"] for call in objects("calls", "--json", "--no-fold", "-f", "serve", "branch.ptl") if call["depth"] == 0)[100]
+middle = sorted(call["time"] for call in objects("calls", "--json", "--no-fold", "-F", "serve", "branch.ptl") if call["depth"] == 0)[100]
 later = json.loads(dump("why", "--json", "--time", f"{middle - 1}ns..", "serve", "branch.ptl"))["examples"][0]
 shown = run("/bin/sh", "-c", f"'{DUMP}' {later['command'].split(' ', 1)[1]} --json").stdout.splitlines()
 check("the command has the selection of the flow", [json.loads(line)["time"] for line in shown][:1] == [later["time"]] and

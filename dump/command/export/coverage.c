@@ -43,7 +43,7 @@ static const struct common_option own_options[] = {
 	 "and "
 	 "?). Also with --json.",
 	 COMMON_STRING(struct coverage_options, uncovered), COMMON_GIVEN(struct coverage_options, is_uncovered)},
-	{"source", 's', "GLOB",
+	{"source", 0, "GLOB",
 	 "Only source files with such a name, or such a path if GLOB has a \"/\". May be given several times.",
 	 COMMON_STRINGS(struct coverage_options, sources, UINT64_MAX)},
 	{"diff-base", 0, "DIFF",

@@ -25,7 +25,7 @@ static const struct common_option own_options[] = {
 	DUMP_PATH_OPTIONS(struct flamegraph_options),
 	{"folded", 0, NULL, "Lines of folded stacks, for other programs.",
 	 COMMON_FLAG(struct flamegraph_options, folded)},
-	{"reverse", 'r', NULL, "Paths from the function that ran to those that called it.",
+	{"reverse", 0, NULL, "Paths from the function that ran to those that called it.",
 	 COMMON_FLAG(struct flamegraph_options, reverse)},
 	{"icicle", 0, NULL, "The picture upside down: the outermost calls at the top.",
 	 COMMON_FLAG(struct flamegraph_options, icicle)},

@@ -8,6 +8,7 @@
 #include "dump/run/run.h"
 #include "elf/demangle.h"
 #include "query/function_name.h"
+#include "query/name_form.h"
 
 /* A function and its lines: from the line of its name to the next function of the file. */
 struct function_part {
@@ -64,7 +65,11 @@ static void text_head(struct dump_coverage_print *print, const struct analysis_c
 {
 	struct ptl_bytes *line = &print->line;
 
-	common_text_safe(line, *part->name ? common_text_string(&print->name) : "[no function]");
+	struct ptl_bytes name = {0};
+
+	query_short_name(*part->name ? common_text_string(&print->name) : "[no function]", &name);
+	common_text_safe(line, common_text_string(&name));
+	common_bytes_free(&name);
 	common_text_add(line, ", ");
 	common_text_safe(line, file->path);
 	if (part->line)

@@ -41,7 +41,7 @@ static const struct {
 	int status;
 	uint64_t first, last;
 } spans[] = {
-	{"0..1", 0, 1000, 1000001000},
+	{"0..1s", 0, 1000, 1000001000},
 	{"1ms..2ms", 0, 1001000, 2001000},
 	{"5us..", 0, 6000, UINT64_MAX},
 	{"..7ns", 0, 0, 1007},
@@ -65,6 +65,10 @@ static const struct {
 	{"", PTL_MISUSE, 0, 0},
 	{"..", PTL_MISUSE, 0, 0},
 	{"5", PTL_MISUSE, 0, 0},
+	{"5..6", PTL_MISUSE, 0, 0},
+	{"5ms..6", PTL_MISUSE, 0, 0},
+	{"-1.5..", PTL_MISUSE, 0, 0},
+	{"@5..", PTL_MISUSE, 0, 0},
 	{"1..x", PTL_MISUSE, 0, 0},
 	{"@..1", PTL_MISUSE, 0, 0},
 	{"2..1", PTL_MISUSE, 0, 0},
@@ -103,6 +107,7 @@ static void last(void **state)
 	assert_true(filter.first_time == 4000 && filter.last_time == UINT64_MAX);
 	/* the end of the trace is unknown */
 	assert_int_equal(analysis_filter_resolve(&filter, &machine, 0), PTL_MISUSE);
+	assert_int_equal(common_time_span_last("20", &filter.span), PTL_MISUSE);
 	assert_int_equal(common_time_span_last("-1us", &filter.span), PTL_MISUSE);
 	assert_int_equal(common_time_span_last("", &filter.span), PTL_MISUSE);
 }

@@ -161,11 +161,11 @@ static void nothing_is_overwritten(void **state)
 	(void)state;
 	put_file("a", "old");
 	assert_int_equal(common_output_open(&output, "a", false), PTL_SYSTEM);
-	assert_string_equal(ptl_error_text(), "a exists already; --force replaces it");
+	assert_string_equal(ptl_error_text(), "a exists; -f replaces it, -o names another");
 	assert_int_equal(common_output_open(&output, "b", false), 0);
 	put_file("b", "meanwhile");
 	assert_int_equal(common_output_commit(&output), PTL_SYSTEM);
-	assert_string_equal(ptl_error_text(), "b exists already; --force replaces it");
+	assert_string_equal(ptl_error_text(), "b exists; -f replaces it, -o names another");
 	expect_file("a", "old");
 	expect_file("b", "meanwhile");
 	assert_int_equal(count_entries(), 2);
