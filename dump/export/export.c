@@ -9,12 +9,12 @@
 #include "common/program/message.h"
 #include "common/text/text.h"
 
-int dump_export_binary(const struct dump_run *run)
+int dump_export_refuse_terminal(const struct dump_run *run)
 {
 	if (!dump_output_is_terminal(run))
 		return 0;
-	return common_fail(PTL_MISUSE, "the output is no text, and standard output is a terminal; -o FILE writes it to "
-				       "a file");
+	return common_fail(PTL_MISUSE, "the output is for other programs, and standard output is a terminal; -o FILE "
+				       "writes the output to a file");
 }
 
 static void separate(struct dump_left_out *left_out)

@@ -10,8 +10,8 @@
 	(DUMP_TAKES_OUTPUT | DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE |               \
 	 DUMP_TAKES_NAMES)
 
-/* Call before any work. Returns PTL_MISUSE if the output is binary and goes to a terminal. */
-int dump_export_binary(const struct dump_run *run);
+/* For output that other programs read. Call before any work. Returns PTL_MISUSE if the output goes to a terminal. */
+int dump_export_refuse_terminal(const struct dump_run *run);
 
 /*
  * Description of selected data that the output lacks: data beyond a limit, in gaps, or without a place in the format.

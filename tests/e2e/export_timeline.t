@@ -182,10 +182,11 @@ def stacks():
 
 def terminal():
     master, slave = pty.openpty()
-    process = subprocess.run([DUMP, "timeline", path("gzip.ptl")], stdout=slave, stderr=subprocess.PIPE, text=True, check=False)
+    for command in ("timeline", "flamegraph", "speedscope", "html", "pprof"):
+        process = subprocess.run([DUMP, command, path("gzip.ptl")], stdout=slave, stderr=subprocess.PIPE, text=True, check=False)
+        check(f"{command} writes nothing to a terminal", process.returncode == 2 and "-o FILE" in process.stderr, process)
     os.close(slave)
     os.close(master)
-    check("no bytes go to a terminal", process.returncode == 2 and "-o FILE" in process.stderr, process)
 
 
 def nothing():

@@ -6,6 +6,7 @@
 #include "common/program/message.h"
 #include "common/text/text.h"
 #include "dump/command/commands.h"
+#include "dump/export/export.h"
 #include "dump/export/flame/flamegraph.h"
 #include "dump/export/path_run.h"
 
@@ -155,7 +156,9 @@ static int flamegraph_run(struct dump_run *run)
 		return common_fail(PTL_MISUSE, "two traces can be compared, not %zu", count);
 	if (count < 2 && options->of_first)
 		return common_fail(PTL_MISUSE, "--widths needs a second trace, with which the first is compared");
-	status = make_graph(run, &graph, count, &left_out);
+	status = options->folded ? 0 : dump_export_refuse_terminal(run);
+	if (status == 0)
+		status = make_graph(run, &graph, count, &left_out);
 	if (status == 0)
 		status = write_graph(run, &graph, &left_out);
 	for (size_t i = 0; i < count; i++)

@@ -15,7 +15,7 @@ static const struct common_option own_options[] = {
 
 static int html_run(struct dump_run *run)
 {
-	const int status = dump_export_binary(run);
+	const int status = dump_export_refuse_terminal(run);
 
 	return status == 0 ? dump_html(run, &((const struct html_options *)run->options)->limits) : status;
 }

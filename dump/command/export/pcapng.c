@@ -9,7 +9,7 @@ static int pcapng_run(struct dump_run *run)
 	struct dump_left_out left_out = {0};
 	struct flow_timeline *timeline;
 	uint64_t packets = 0;
-	int status = dump_export_binary(run);
+	int status = dump_export_refuse_terminal(run);
 
 	if (!status)
 		status = dump_run_timeline(run, &timeline);

@@ -31,7 +31,7 @@ static int pprof_run(struct dump_run *run)
 	struct dump_path_run path_run = {0};
 	struct dump_left_out left_out = {0};
 	bool by_time;
-	int status = dump_export_binary(run);
+	int status = dump_export_refuse_terminal(run);
 
 	if (status < 0)
 		return status;

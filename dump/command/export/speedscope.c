@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ptl-dump speedscope: paths of calls for speedscope.app. */
 #include "dump/command/commands.h"
+#include "dump/export/export.h"
 #include "dump/export/flame/speedscope.h"
 #include "dump/export/path_run.h"
 
@@ -21,8 +22,10 @@ static int speedscope_run(struct dump_run *run)
 	struct dump_path_run path_run = {0};
 	struct dump_left_out left_out = {0};
 	bool by_time;
-	int status = dump_path_run_open(&path_run, run, NULL);
+	int status = dump_export_refuse_terminal(run);
 
+	if (status == 0)
+		status = dump_path_run_open(&path_run, run, NULL);
 	if (status == 0)
 		status = dump_path_run_decode(&path_run, &options->paths);
 	dump_path_run_left_out(&path_run, &left_out);

@@ -126,7 +126,7 @@ static int table_run(struct dump_run *run)
 		return print_ddl(run, options->ddl);
 	status = find_table(run->operand, &table_run.table);
 	if (status == 0 && (options->format == DUMP_ROW_BINARY || options->format == DUMP_ROW_BINARY_NAMES))
-		status = dump_export_binary(run);
+		status = dump_export_refuse_terminal(run);
 	if (status == 0)
 		status = dump_labels_format(&options->labels, &table_run.labels);
 	/* Checks the options before printing the names of columns. */

@@ -53,7 +53,7 @@ static int timeline_run(struct dump_run *run)
 {
 	const struct timeline_options *options = (const struct timeline_options *)run->options;
 	struct analysis_calls calls;
-	int status = formats[options->format]->binary ? dump_export_binary(run) : 0;
+	int status = formats[options->format]->binary ? dump_export_refuse_terminal(run) : 0;
 
 	if (status < 0)
 		return status;
