@@ -256,6 +256,31 @@ static void json_events(const struct dump_why *why, struct common_json *json, ui
 	common_bytes_free(&text);
 }
 
+static void json_values(const struct dump_why *why, struct common_json *json, uint64_t limit)
+{
+	struct ptl_bytes text = {0};
+
+	common_json_array(json, "values");
+	for (size_t i = 0; i < why->value_count && i < limit; i++) {
+		const struct dump_why_value *value = &why->values[i];
+
+		text.size = 0;
+		analysis_text_full_name(&text, &why->names, &value->descriptor, value->schema);
+		common_json_object(json, NULL);
+		common_json_string(json, "event", common_text_string(&text));
+		common_json_string(json, "field", value->field->name);
+		common_json_string(json, "value", value->text);
+		for (int side = 0; side < DUMP_WHY_SIDES; side++) {
+			common_json_object(json, side_names[side]);
+			common_json_u64(json, "calls", value->present[side]);
+			common_json_object_end(json);
+		}
+		common_json_object_end(json);
+	}
+	common_json_array_end(json);
+	common_bytes_free(&text);
+}
+
 int dump_why_json(const struct dump_why *why, uint64_t limit)
 {
 	struct common_json *json = &why->run->json_out;
@@ -267,6 +292,7 @@ int dump_why_json(const struct dump_why *why, uint64_t limit)
 	json_branches(why, json, limit);
 	json_lines(why, json, limit);
 	json_events(why, json, limit);
+	json_values(why, json, limit);
 	common_json_object_end(json);
 	common_json_line(json);
 	return 0;

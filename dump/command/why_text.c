@@ -336,6 +336,33 @@ static void best_branch(struct printing *printing, struct ptl_bytes *text)
 	common_text_add(text, "\n");
 }
 
+/* "PTL-Values/handle kind=3" */
+static void add_value(const struct dump_why *why, const struct dump_why_value *value, struct ptl_bytes *text)
+{
+	analysis_text_full_name(text, &why->names, &value->descriptor, value->schema);
+	common_text_add(text, " ");
+	common_text_safe(text, value->field->name);
+	common_text_add(text, "=");
+	common_text_add(text, value->text);
+}
+
+/* The value with the largest difference of shares, if the difference is half of all calls or more. */
+static void best_value(const struct printing *printing, struct ptl_bytes *text)
+{
+	const struct dump_why *why = printing->why;
+	const struct dump_why_value *value = why->values;
+
+	if (!why->value_count || dump_why_value_difference(why, value) < 0.5)
+		return;
+	common_text_add(text, "  value ");
+	add_value(why, value, text);
+	common_text_add(text, " in ");
+	add_of(why, value->present[DUMP_WHY_SLOW], DUMP_WHY_SLOW, text);
+	common_text_add(text, " slow calls, in ");
+	add_of(why, value->present[DUMP_WHY_OTHER], DUMP_WHY_OTHER, text);
+	common_text_add(text, " others\n");
+}
+
 static void example_lines(const struct printing *printing, struct ptl_bytes *text)
 {
 	const struct dump_why *why = printing->why;
@@ -355,6 +382,7 @@ static int text_answer(struct printing *printing)
 	calls_line(printing, &text);
 	path_line(printing, &text);
 	best_branch(printing, &text);
+	best_value(printing, &text);
 	best_line(printing, &text);
 	example_lines(printing, &text);
 	status = text.failed ? common_fail_memory("lines", text.size) : 0;
@@ -517,6 +545,25 @@ static int text_events(const struct printing *printing)
 	return dump_table_print(&table, printing->run);
 }
 
+static int text_values(const struct printing *printing)
+{
+	static const struct dump_column columns[] = {{"IN SLOW", true}, {"IN OTHER", true}, {"VALUE", false}};
+	const struct dump_why *why = printing->why;
+	struct dump_table table = {.columns = columns, .column_count = 3};
+
+	for (size_t i = 0; i < why->value_count && i < printing->limit; i++) {
+		for (int side = 0; side < DUMP_WHY_SIDES; side++) {
+			common_text_share(&table.text, why->values[i].present[side], why->counts[side]);
+			dump_cell_text(&table, DUMP_STYLE_PLAIN);
+		}
+		add_value(why, &why->values[i], &table.text);
+		dump_cell_text(&table, DUMP_STYLE_PLAIN);
+	}
+	if (why->value_count)
+		fputc('\n', printing->run->out);
+	return dump_table_print(&table, printing->run);
+}
+
 int dump_why_text(const struct dump_why *why, uint64_t limit)
 {
 	struct printing printing = {.why = why, .run = why->run, .limit = limit};
@@ -532,6 +579,8 @@ int dump_why_text(const struct dump_why *why, uint64_t limit)
 		status = text_lines(&printing);
 	if (status == 0)
 		status = text_events(&printing);
+	if (status == 0)
+		status = text_values(&printing);
 	dump_source_texts_warn(&printing.texts);
 	dump_source_texts_free(&printing.texts);
 	return status;

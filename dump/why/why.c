@@ -289,6 +289,9 @@ void dump_why_free(struct dump_why *why)
 	free(why->branches);
 	free(why->lines);
 	free(why->events);
+	for (size_t i = 0; i < why->value_count; i++)
+		free(why->values[i].text);
+	free(why->values);
 	flow_sources_close(why->sources);
 	analysis_names_free(&why->names);
 }

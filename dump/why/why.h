@@ -85,6 +85,17 @@ struct dump_why_event {
 	uint64_t last; /* number of the last call with such an event, plus one */
 };
 
+/* A value of a field of events. */
+struct dump_why_value {
+	struct ptl_descriptor descriptor;
+	const struct ptl_schema *schema;
+	uint32_t kind; /* number of the event's kind */
+	const struct ptl_field *field;
+	char *text;                       /* owned */
+	uint64_t present[DUMP_WHY_SIDES]; /* calls with an event that has the value */
+	uint64_t last;                    /* number of the last such call, plus one */
+};
+
 #define DUMP_WHY_SLOWEST 5.0
 
 struct dump_why_options {
@@ -119,6 +130,9 @@ struct dump_why {
 	struct dump_why_place_sum all[DUMP_WHY_SIDES]; /* sums over all lines and blocks; without `present` */
 	struct dump_why_event *events;
 	size_t event_count, event_capacity;
+	struct dump_why_value *values; /* most telling first */
+	size_t value_count, value_capacity;
+	uint64_t value_fields_left_out; /* fields with too many different values, of which the first ones are counted */
 	struct flow_sources *sources;
 	struct analysis_names names;
 };
@@ -134,6 +148,9 @@ int dump_why_choose(struct dump_why *why);
 int dump_why_paths(struct dump_why *why);
 int dump_why_places(struct dump_why *why);
 int dump_why_events(struct dump_why *why);
+
+/* How much larger the share of slow calls with the value is than the share of other calls: -1 to 1. */
+double dump_why_value_difference(const struct dump_why *why, const struct dump_why_value *value);
 
 /* The value of a call by the measure. */
 uint64_t dump_why_value(const struct dump_why *why, const struct analysis_set_call *call);

@@ -8,6 +8,7 @@
 #include "common/partition.h"
 #include "common/vector.h"
 #include "dump/why/why.h"
+#include "dump/why/why_values.h"
 
 /*
  * A call with times. Only timing packets have times: the call ended between the last packet before its end and the next
@@ -24,6 +25,7 @@ struct counting {
 	struct timed_call *calls; /* owned; ordered by thread and start */
 	size_t count;
 	struct analysis_event_count kinds; /* of events in calls */
+	struct dump_why_value_count values;
 };
 
 static int compare_owners(const struct timed_call *a, uint32_t pid, uint32_t tid)
@@ -96,7 +98,8 @@ static int why_take_event(void *context, struct ptl_trace *trace, const struct p
 	kind->count[side]++;
 	kind->present[side] += kind->last != call->call + 1;
 	kind->last = call->call + 1;
-	return 0;
+	return dump_why_values_add(&counting->values, event, ptl_schema_of(trace, event), counting->kinds.last,
+				   call->call);
 }
 
 static int compare_kinds(const void *a_, const void *b_, void *context)
@@ -120,7 +123,10 @@ int dump_why_events(struct dump_why *why)
 		.last_time = filter->last_time == UINT64_MAX ? 0 : filter->last_time,
 	};
 	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = why_take_event};
-	struct counting counting = {.why = why};
+	struct counting counting = {
+		.why = why,
+		.values = {.why = why, .values.start_time = ptl_trace_machine(why->calls->input.trace)->start_time},
+	};
 	int status = analysis_names_load(&why->names, why->calls->input.trace);
 
 	if (status == 0)
@@ -133,6 +139,7 @@ int dump_why_events(struct dump_why *why)
 	}
 	if (status == 0 && why->event_count)
 		qsort_r(why->events, why->event_count, sizeof(*why->events), compare_kinds, why);
+	dump_why_values_finish(&counting.values);
 	free(counting.calls);
 	analysis_event_count_free(&counting.kinds);
 	return status;

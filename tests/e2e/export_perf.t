@@ -152,7 +152,7 @@ def mistakes(trace):
     got = run(DUMP, "perf", trace)
     check("perf.data needs a file", got.returncode == 2 and "-o FILE" in got.stderr, got)
     got = run(DUMP, "perf", "-o", "out.data", trace)
-    check("a file is not replaced without --force", got.returncode == 4 and "--force" in got.stderr, got)
+    check("a file is not replaced without --force", got.returncode == 4 and "exists; -f replaces it, -o names another" in got.stderr, got)
     export(trace)
     first = read("out.data")
     export(trace)

@@ -196,7 +196,7 @@ def database(*traces):
     base.close()
     first = read("all.db")
     got = run(DUMP, "sqlite", "-j1", "-o", "all.db", *traces)
-    check("a database is not replaced without --force", got.returncode == 4 and "--force" in got.stderr, got)
+    check("a database is not replaced without --force", got.returncode == 4 and "exists; -f replaces it, -o names another" in got.stderr, got)
     got = run(DUMP, "sqlite", "-j1", "--force", "-o", "all.db", *traces)
     check("the same bytes for all threads", got.returncode == 0 and read("all.db") == first, got)
     got = run(DUMP, "sqlite", traces[0])

@@ -101,7 +101,7 @@ check("each part names the input by its hash", [json.loads(run(DUMP, "info", "--
       ["inputs"] for name in names] == [[{"name": "long.ptl", "size": os.path.getsize(path("long.ptl")),
                                           "xxh128": hashed}]] * len(names))
 got = run(RELOG, "long.ptl", "--split", "700K", "-o", "part.ptl")
-check("parts that exist are not replaced, and nothing is left over", got.returncode == 4 and "--force" in got.stderr and
+check("parts that exist are not replaced, and nothing is left over", got.returncode == 4 and "exists; -f replaces it, -o names another" in got.stderr and
       names == sorted(name for name in os.listdir(scratch) if "part." in name), got, os.listdir(scratch))
 got = run(RELOG, *names, "-o", "joined.ptl")
 shown = json.loads(run(DUMP, "stats", "--json", "joined.ptl").stdout or "{}")

@@ -112,7 +112,7 @@ check("a PSB in the middle is found", got.returncode == 0 and late.get("instruct
 # Outputs.
 before = read("out.ptl")
 got = run(relog, "-q", *RAW, "-o", "out.ptl")
-check("an output that exists is kept", got.returncode == 4 and "--force" in got.stderr and
+check("an output that exists is kept", got.returncode == 4 and "exists; -f replaces it, -o names another" in got.stderr and
       read("out.ptl") == before, got)
 got = run(relog, "-q", *RAW, "-f", "-o", "out.ptl")
 check("--force replaces it", got.returncode == 0 and read("out.ptl") != before, got)

@@ -189,5 +189,5 @@ for title, arguments, text in (
     check(f"{title}: status and text", got.returncode == 2 and text in got.stderr, got)
     check(f"{title}: no output", not glob.glob(path("*wrong*")) and not glob.glob(path(".*tmp*")), os.listdir(scratch))
 got = run(RELOG, "-q", "events.ptl", "--around", "index == 50", "--after", "1us", "-o", "around.ptl")
-check("outputs are not replaced", got.returncode == 4 and "around.1.ptl exists; use --force" in got.stderr, got)
+check("outputs are not replaced", got.returncode == 4 and "around.1.ptl exists; -f replaces it" in got.stderr, got)
 plan()

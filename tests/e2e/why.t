@@ -215,6 +215,18 @@ check("diff --first of two calls shows the branch", done.returncode == 1 and
 done = run(DUMP, "diff", "--calls", "serve: number > 30 and number < 36", "data.ptl", "branch.ptl")
 check("diff of like calls of two traces finds nothing", done.returncode == 0, done)
 
+# ---- values ----------------------------------------------------------------------------------------------------
+
+record("values.ptl", os.path.join(PROGRAMS, "slow_calls"), "data", options=(*EXACT, "--values", "serve(request->key, request->flags)"))
+got = dump("why", "serve", "values.ptl")
+check("why names the value that only slow calls have", re.search(
+    r"^  value PTL-Values/serve request->key=7 in 10 of 10 slow calls, in 0 of 190 others$", got, re.M), got)
+rows = re.findall(r"^ *([\d.]+ %) +([\d.]+ %)  PTL-Values/serve request->(\w+=\d+)$", got, re.M)
+check("values that do not tell have no row", rows == [("100 %", "0.00 %", "key=7"), ("100 %", "21.05 %", "flags=3")], rows, got)
+found = json.loads(dump("why", "--json", "serve", "values.ptl"))
+check("--json has the value", found["values"][:1] == [{"event": "PTL-Values/serve", "field": "request->key", "value": "7",
+                                                   "slow": {"calls": 10}, "other": {"calls": 0}}], found["values"])
+
 # ---- mistakes --------------------------------------------------------------------------------------------------
 
 for arguments, text in (
