@@ -228,7 +228,7 @@ def foreign_outputs():
         os.chown(path(name), 54311, 54311, follow_symlinks=False)
     os.chmod(path("shared/fifo"), 0o666)
     for arguments, text in ((("-o", "shared/fifo"), "belongs to user 54311"), (("-o", "shared/link"), "is a link of user 54311"),
-                            ((), "sh.ptl belongs to user 54311"), (("--force",), "sh.ptl belongs to user 54311")):
+                            (("-o", "sh.ptl"), "sh.ptl belongs to user 54311"), (("--force",), "sh.ptl belongs to user 54311")):
         done = record(*arguments, "--source=none", "sh", "-c", "echo ran")
         expect_equal((done.returncode, done.stdout), (4, ""), arguments, done.stderr)
         expect(text in done.stderr, arguments, done.stderr)
@@ -236,11 +236,13 @@ def foreign_outputs():
     with open(path("shared/fifo"), "r+b", buffering=0):
         done = record("--force", "-o", "shared/fifo", "--source=none", "sh", "-c", "echo ran")
         expect_equal((done.returncode, done.stdout), (0, "ran\n"), done.stderr)
-    # Its own default name is no place for a FIFO either.
-    os.chown(path("sh.ptl"), 0, 0)
-    with open(path("sh.ptl"), "r+b", buffering=0):
-        done = record("--source=none", "sh", "-c", "echo ran")
-        expect_equal((done.returncode, done.stdout), (4, ""), done.stderr)
+    # The default name is no place for a FIFO: the next number is free.
+    for owner, name in ((54311, "sh.2.ptl"), (0, "sh.3.ptl")):
+        os.chown(path("sh.ptl"), owner, owner)
+        with open(path("sh.ptl"), "r+b", buffering=0):
+            done = record("--source=none", "sh", "-c", "echo ran")
+            expect_equal((done.returncode, done.stdout), (0, "ran\n"), done.stderr)
+            expect(f"sh.ptl exists: the trace is {name}" in done.stderr and os.path.isfile(path(name)), done.stderr)
 
 
 def no_proc():

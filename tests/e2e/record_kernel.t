@@ -296,14 +296,14 @@ def functions_of_sources():
     if not os.path.exists("/sys/bus/event_source/devices/uprobe/type"):
         raise Skip("this kernel has no uprobes")
     names = {"shapes::(anonymous namespace)::area": 5, "shapes::Scale::operator()": 5, "shapes::half<int>": 5, "shapes::Scale::ap*+0": 5,
-             "int shapes::half<int>": 5, "_Z4worki": 5, "main": 1}
+             "int shapes::half<int>": 5, "_Z4worki": 5, "apply": 5, "main": 1}
     done = record("-o", "n.ptl", NONE, *(word for name in names for word in ("-e", "uprobe:%s:%s" % (program, name))), "--", program)
     expect_equal(done.returncode, 0, done.stderr)
     found = collections.Counter(event["event"] for event in lines("events", "n.ptl") if event["provider"] == "probe_overloads")
     expect_equal(found, names)
     for name, texts in (("work", (" _Z4worki work(int), ", " _Z4workii work(int, int)")),
                         ("shapes::Scale::*", ("_ZNK6shapes5Scale5applyEi shapes::Scale::apply(int) const",)),
-                        ("apply", ("there is no function apply",)), ("Scale::", ("there is no function Scale::",))):
+                        ("applies", ("there is no function applies",)), ("Scale::", ("there is no function Scale::",))):
         done = record("-o", "r.ptl", NONE, "-e", "uprobe:%s:%s" % (program, name), "--", "true")
         expect(done.returncode in (2, 4) and all(text in done.stderr for text in texts), name, done.returncode, done.stderr)
     # An offset that is listed is one that may be given.
