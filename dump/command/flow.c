@@ -196,7 +196,7 @@ const struct dump_command dump_command_flow = {
 		   "missing are shown in their place with the cause.",
 	.examples = examples,
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE |
-		 DUMP_TAKES_NAMES | DUMP_TAKES_FULL | DUMP_TAKES_FOLLOW,
+		 DUMP_TAKES_NAMES | DUMP_TAKES_FULL | DUMP_TAKES_CUT | DUMP_TAKES_FOLLOW,
 	.options = own_options,
 	.check = flow_check,
 	.options_size = sizeof(struct flow_options),

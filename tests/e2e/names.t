@@ -197,7 +197,7 @@ def on_terminal(columns, *arguments):
 
 
 for columns in 80, 100, 132:
-    for command in (("report",), ("calls",), ("graph", "Pool::run"), ("latency", "shop::rebate"), ("annotate", "Pool::run"), ("stats",),
+    for command in (("report",), ("calls",), ("flow",), ("graph", "Pool::run"), ("latency", "shop::rebate"), ("annotate", "Pool::run"), ("stats",),
                     ("images",), ("report", "--by", "inline"), ("processes",)):
         lines, said = on_terminal(columns, *command, cxx)
         check(f"{' '.join(command)} fits {columns} columns", lines and max(map(len, lines)) <= columns,
