@@ -82,12 +82,14 @@ def compare(label, program, values, reasons=0, options=()):
 
 
 def compiler(*names):
-    return next((name for name in names if shutil.which(name)), None)
+    """The first compiler that works: rustup's rustc is a script that needs the user's HOME."""
+    return next((name for name in names if shutil.which(name) and run(name, "--version").returncode == 0), None)
 
 
 def build(name, source, *command):
     """Returns the path of the compiled program; None if the compiler fails."""
     got = run(*command, "-o", path(name), os.path.join(SOURCES, source))
+    check(f"{' '.join(command)} compiles {source}", got.returncode == 0, got)
     return path(name) if got.returncode == 0 else None
 
 
@@ -149,7 +151,7 @@ for name in (GCC, CLANG):
             continue
         program = build(f"values{level}", "values.c", name, "-g", level, "-pthread")
         if not program:
-            skip(f"{name} {level}", "the compiler fails")
+            skip(f"{name} {level}", "there is no gcc")
             continue
         shutil.move(program, path("values"))
         label = f"{name} {level}"
@@ -158,7 +160,7 @@ for name in (GCC, CLANG):
             # At the first instruction, gdb reads arguments on the stack of clang's code from the wrong place.
             compare_with_gdb(label, path("values"), THREADLESS, level != "-O0" and name == GCC)
         else:
-            skip(f"{label}: gdb's values", "no gdb")
+            skip(f"{label}: gdb's values", "there is no gdb")
 
 # ---- C++ and Rust ----------------------------------------------------------------------------------------------------
 
@@ -169,7 +171,7 @@ for name in (compiler("g++", "g++-12"), compiler("clang++")):
         if name and build("classes", "value_classes.cpp", name, "-std=c++17", "-g", level):
             compare(f"{name} {level}", path("classes"), CXX_VALUES, 0 if level == "-O0" else 2)
         else:
-            skip(f"C++ {level}", "no compiler, or the compiler fails")
+            skip(f"C++ {level}", "there is no g++")
 for level in ("0", "3"):
     if compiler("rustc") and build("types", "value_types.rs", "rustc", "-g", "-C", f"opt-level={level}"):
         done, found = record(path("types"), ["price(item.name, item.count, item.ratio, item.kind, factor, text, on, $return)",
@@ -179,7 +181,7 @@ for level in ("0", "3"):
         check(f"Rust, opt-level {level}: {len(found)} events have the program's values", len(found) == len(said_lines) > 0 and not bad,
               len(found), len(said_lines), *bad[:5], done.stderr)
     else:
-        skip(f"Rust, opt-level {level}", "no compiler, or the compiler fails")
+        skip(f"Rust, opt-level {level}", "there is no rustc")
 
 # ---- places ----------------------------------------------------------------------------------------------------------
 
@@ -223,7 +225,7 @@ if GCC and build("places", "value_places.c", GCC, "-g", "-O2", "-pthread"):
         verified = run(DUMP, "verify", "trace.ptl")
         check(f"{label}: both engines agree", verified.returncode == 0, verified)
 else:
-    skip("places", "no compiler")
+    skip("places", "there is no gcc")
 
 # ---- jumps, libraries and processes ----------------------------------------------------------------------------------
 
@@ -233,7 +235,7 @@ JUMPS = {"direct": [2 * (i + 1) for i in range(7)], "indirect": [3 * (i + 1) for
 for name in (GCC, CLANG):
     # Without endbr64, the loop begins with the function's first instruction.
     if not name or not build("jumps", "value_jumps.c", name, "-g", "-O2", "-fcf-protection=none"):
-        skip("jumps", "no compiler, or the compiler fails")
+        skip("jumps", "there is no gcc")
         continue
     done, found = record(path("jumps"), [f"{function}(a, $return)" for function in JUMPS] + ["loop(*v)"])
     for function, results in JUMPS.items():
