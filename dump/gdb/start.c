@@ -149,7 +149,7 @@ static void words_add_sources(struct words *words, const struct dump_gdb_files *
 		common_bytes_free(&rule);
 	}
 	if (files->sources)
-		words_add_folder(words, "-iex", "set directories ", files->folder, "/source:$cdir:$cwd");
+		words_add_folder(words, "-iex", "set directories \"", files->folder, "/source\":$cdir:$cwd");
 }
 
 static int words_make(struct words *words, const struct dump_gdb_files *files, const struct dump_gdb_start *start)
