@@ -103,7 +103,7 @@ select 'name'||x, 'city'||(x%100) from c;
         for i in range(200):
             out.write(f"select count(*) from t where name like '%e{i}%';\n" if i % 20 == 19 else
                       f"select count(*) from t where city='city{i % 100}' and id > 5;\n")
-    record("queries.ptl", "sqlite3", "-init", "/dev/null", ":memory:", ".read " + path("queries.sql"))
+    record("queries.ptl", "sqlite3", "-init", "/dev/null", ":memory:", f'.read "{path("queries.sql")}"')
     first = dump("why", "--slow", "instructions > 1000000", "sqlite3_step", "queries.ptl").splitlines()[:5]
     check("a slow query of sqlite3 scans the table, which fast queries do not", "sqlite3_step > sqlite3VdbeExec" in first[1] and
           re.search(r"^  branch .* in (\d+) of \1 slow calls, in 0 of", first[2]), *first)
