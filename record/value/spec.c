@@ -102,6 +102,16 @@ static char *find_expressions(char *text)
 	return NULL;
 }
 
+/* Returns whether each '(' has a ')'. */
+static bool has_pairs(const char *text)
+{
+	int depth = 0;
+
+	for (; *text && depth >= 0; text++)
+		depth += (*text == '(') - (*text == ')');
+	return depth == 0;
+}
+
 /* Separates "FILE:FUNCTION". A C++ or Rust name has two colons. */
 static void separate_file(struct value_spec *spec, char *text)
 {
@@ -161,6 +171,10 @@ int value_spec_parse(const char *text, struct value_spec *spec)
 	}
 	spec->text = strcpy(spec->memory, text);
 	function = strcpy(spec->memory + size, text);
+	if (!has_pairs(function)) {
+		value_spec_free(spec);
+		return common_fail(PTL_MISUSE, "'%s': a bracket is not closed: FUNCTION(EXPRESSION, ...)", text);
+	}
 	list = find_expressions(function);
 	if (list) {
 		list[strlen(list) - 1] = 0;

@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "common/program/message.h"
 #include "common/text/guid.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 #include "record/provider/ordered_streams.h"
 #include "record/value/event.h"
@@ -268,6 +269,27 @@ static bool is_planned(const struct record_values *values, const struct channel_
 	return false;
 }
 
+/* Notes why values that the user named are not read. */
+static void note_absent(const struct planning *planning, const struct value_fields *fields)
+{
+	const struct value_spec *spec = &planning->wanted->spec;
+
+	for (size_t i = 0; !spec->all && i < fields->count; i++) {
+		const struct value_field *field = &fields->list[i];
+		struct ptl_bytes name = {0}, why = {0};
+
+		if (field->kind != CHANNEL_VALUE_NOTHING)
+			continue;
+		common_text_safe(&name, field->name);
+		common_text_format(&name, " of %s", spec->function);
+		/* The value of the event has the reason in angle brackets. */
+		common_text_format(&why, "%.*s", (int)strcspn(field->why + 1, ">"), field->why + 1);
+		note(planning->values, common_text_string(&name), planning->path, common_text_string(&why));
+		common_bytes_free(&name);
+		common_bytes_free(&why);
+	}
+}
+
 static int take_function(void *context, const struct value_file *file, struct value_function *function)
 {
 	struct planning *planning = context;
@@ -294,6 +316,8 @@ static int take_function(void *context, const struct value_file *file, struct va
 	if (function->inlined)
 		note(planning->values, planning->wanted->spec.function, planning->path,
 		     "callers may contain copies of the function (inlining), whose values are not read");
+	note_absent(planning, &function->fields);
+	note_absent(planning, &function->results);
 	status = add_plan(planning, &function->fields, &plan, image);
 	plan.place = CHANNEL_VALUE_AT_RETURN;
 	return status < 0 ? status : add_plan(planning, &function->results, &plan, image);

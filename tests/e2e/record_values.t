@@ -227,6 +227,15 @@ if GCC and build("places", "value_places.c", GCC, "-g", "-O2", "-pthread"):
 else:
     skip("places", "there is no gcc")
 
+# ---- mistakes --------------------------------------------------------------------------------------------------------
+
+if GCC and build("mistakes", "value_places.c", GCC, "-g", "-O2", "-pthread"):
+    done, found = record(path("mistakes"), ["f(i, nothing, p->nothing)"], arguments=["1"])
+    check("names that the function has not are told", "--values: nothing of f in " in done.stderr and "no parameter of this name" in done.stderr and
+          "--values: p->nothing of f in " in done.stderr and "no member 'nothing'" in done.stderr, done)
+    done = run(RECORD, "--source", "software", "--values", "f(i", "-o", "no.ptl", "--", path("mistakes"), "1")
+    check("a bracket that is not closed is refused", done.returncode == 2 and "a bracket is not closed" in done.stderr and not done.stdout, done)
+
 # ---- jumps, libraries and processes ----------------------------------------------------------------------------------
 
 AWAY = "<it is the result of the function that is jumped to>"
