@@ -21,3 +21,17 @@ Dwarf *elf_dwarf_open(Elf *elf)
 		dwarf_new_oom_handler(dwarf, end_without_memory);
 	return dwarf;
 }
+
+Elf *elf_open_empty(void)
+{
+	static const Elf64_Ehdr header = {
+		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		.e_type = ET_REL,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_ehsize = sizeof(Elf64_Ehdr),
+	};
+
+	/* libelf changes no file that is read. */
+	return elf_memory((char *)(uintptr_t)&header, sizeof(header));
+}

@@ -10,5 +10,7 @@
  * this function with exit status 4 (system error) instead of libdw's 1.
  */
 Dwarf *elf_dwarf_open(Elf *elf);
+/* Opens a file with only an ELF header: DWARF without a unit. The caller ends the file with elf_end. NULL: no memory. */
+Elf *elf_open_empty(void);
 
 #endif

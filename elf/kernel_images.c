@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/partition.h"
 #include "common/vector.h"
 #include "elf/kallsyms.h"
 
@@ -194,17 +195,9 @@ int elf_kernel_images_read(const char *kallsyms, struct elf_kernel_images *image
 
 bool elf_kernel_images_made(const struct elf_kernel_images *images, uint64_t base)
 {
-	size_t low = 0, high = images->count;
+	const size_t at = COMMON_PARTITION(images->count, i, images->list[i].base < base);
 
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (images->list[middle].base < base)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < images->count && images->list[low].base == base && images->list[low].made;
+	return at < images->count && images->list[at].base == base && images->list[at].made;
 }
 
 void elf_kernel_images_free(struct elf_kernel_images *images)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "format/event/integer_type.h"
 
 #define COMMON "common_"
 #define COMMON_TYPE "common_type" /* number of the tracepoint */
@@ -155,23 +156,6 @@ static size_t size_of_type(const char *type)
 	return 0;
 }
 
-/* Returns the type of a number; 0: no such type. */
-static uint8_t number_type(size_t size, bool is_signed)
-{
-	switch (size) {
-	case 1:
-		return is_signed ? PTL_TYPE_I8 : PTL_TYPE_U8;
-	case 2:
-		return is_signed ? PTL_TYPE_I16 : PTL_TYPE_U16;
-	case 4:
-		return is_signed ? PTL_TYPE_I32 : PTL_TYPE_U32;
-	case 8:
-		return is_signed ? PTL_TYPE_I64 : PTL_TYPE_U64;
-	default:
-		return 0;
-	}
-}
-
 static size_t size_of_number(uint8_t type)
 {
 	return (size_t)1 << (type - PTL_TYPE_U8) / 2;
@@ -190,7 +174,7 @@ static void describe_dynamic(const struct declaration *declaration, const struct
 	if (is_text(declaration->type)) {
 		described->type = PTL_TYPE_UTF8;
 	} else if (size > 1) {
-		described->type = number_type(size, field->is_signed);
+		described->type = format_integer_type(size, field->is_signed);
 		described->array = PTL_ARRAY_COUNTED;
 	} else {
 		described->type = PTL_TYPE_BYTES_COUNTED;
@@ -205,7 +189,7 @@ static void describe_array(const struct declaration *declaration, const struct p
 	if (is_text(declaration->type)) {
 		described->type = PTL_TYPE_UTF8;
 	} else if (size > 1 && field->size && field->size % size == 0) {
-		described->type = number_type(size, field->is_signed);
+		described->type = format_integer_type(size, field->is_signed);
 		described->array = PTL_ARRAY_FIXED;
 		described->array_length = (uint32_t)(field->size / size);
 	} else {
@@ -227,7 +211,7 @@ static void describe_field(const struct declaration *declaration, const struct p
 	} else if (!strcmp(declaration->type, "bool") && field->size == 1) {
 		described->type = PTL_TYPE_BOOL8;
 	} else {
-		described->type = number_type(field->size, field->is_signed);
+		described->type = format_integer_type(field->size, field->is_signed);
 		if (!described->type) {
 			described->type = PTL_TYPE_BYTES;
 			described->length = field->size;

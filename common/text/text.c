@@ -316,3 +316,18 @@ const char *common_base_name(const char *path)
 		slash = strrchr(path, '\\');
 	return slash && slash[1] ? slash + 1 : path;
 }
+
+char *common_text_last_brackets(char *text)
+{
+	size_t at = strlen(text);
+	unsigned depth = 0;
+
+	if (!at || text[at - 1] != ')')
+		return NULL;
+	while (at--) {
+		depth += text[at] == ')';
+		if (text[at] == '(' && !--depth)
+			return text + at;
+	}
+	return NULL;
+}

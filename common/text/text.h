@@ -74,4 +74,7 @@ void common_text_write(const struct ptl_bytes *text, FILE *out);
  */
 const char *common_base_name(const char *path);
 
+/* Returns the '(' of the pair of brackets that ends the text: of "f(a)(b)", that before b. NULL: no pair ends the text. */
+char *common_text_last_brackets(char *text);
+
 #endif

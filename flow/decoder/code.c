@@ -5,23 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/partition.h"
 #include "common/vector.h"
 #include "flow/engine/flow.h"
 
 /* Returns the index of the first range that ends at or behind ip. */
 static size_t range_at(const struct decoder_code *code, uint64_t ip)
 {
-	size_t from = 0, to = code->range_count;
-
-	while (from < to) {
-		const size_t middle = from + (to - from) / 2;
-
-		if (code->ranges[middle].last < ip)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
+	return COMMON_PARTITION(code->range_count, i, code->ranges[i].last < ip);
 }
 
 static void insert_range(struct decoder_code *code, size_t at, const struct flow_code_range *range)

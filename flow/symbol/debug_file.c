@@ -19,15 +19,6 @@
 
 /* ---- the file shared by several debug files ------------------------------------------------------- */
 
-/* A file with only an ELF header: DWARF without a unit. */
-static const Elf64_Ehdr empty_file = {
-	.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-	.e_type = ET_REL,
-	.e_machine = EM_X86_64,
-	.e_version = EV_CURRENT,
-	.e_ehsize = sizeof(Elf64_Ehdr),
-};
-
 /* DWARF in a separate ELF file. */
 struct shared {
 	int fd;
@@ -95,7 +86,7 @@ static void link_shared(struct ptl_trace *trace, Dwarf *dwarf, const char *path,
 	*shared = *nothing = (struct shared){.fd = -1};
 	if (size <= 0 || !name)
 		return;
-	nothing->elf = elf_memory((char *)&empty_file, sizeof(empty_file));
+	nothing->elf = elf_open_empty();
 	nothing->dwarf = nothing->elf ? elf_dwarf_open(nothing->elf) : NULL;
 	*shared = open_attached(trace, id, (size_t)size);
 	if (!shared->dwarf) {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/partition.h"
 #include "elf/kernel_files.h"
 #include "import/perf/import.h"
 
@@ -85,17 +86,7 @@ static int put_symbols(struct perf_import *import, const struct ptl_symbol *symb
 /* Returns the index of the first symbol at or behind the address. */
 static size_t first_symbol(const struct elf_symbol_list *symbols, uint64_t address)
 {
-	size_t low = 0, high = symbols->count;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (symbols->list[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return COMMON_PARTITION(symbols->count, i, symbols->list[i].address < address);
 }
 
 /* Stores the symbols of kallsyms in the image's range. */

@@ -111,17 +111,9 @@ static int add_format(struct kernel_event *event, struct perf_tracing *tracing, 
 /* Returns the opening bracket of "FUNCTION(arguments)"; NULL: no arguments, or the brackets of "operator()". */
 static char *find_arguments(char *text)
 {
-	size_t at = strlen(text);
-	unsigned depth = 0;
+	char *bracket = common_text_last_brackets(text);
 
-	if (!at || text[at - 1] != ')' || (at > 1 && text[at - 2] == '('))
-		return NULL;
-	while (at--) {
-		depth += text[at] == ')';
-		if (text[at] == '(' && !--depth)
-			return text + at;
-	}
-	return NULL;
+	return bracket && bracket[1] != ')' ? bracket : NULL;
 }
 
 /* Reads a probe with arguments. Such a probe is created in tracefs, as the PMU takes no arguments. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "format/event/integer_type.h"
 #include "record/value/member.h"
 
 #define MEMBERS_MAX 32u /* fields of a structure */
@@ -77,39 +78,23 @@ static bool is_character(Dwarf_Die *type)
 	       (is_named(type, "char") || is_named(type, "char8_t"));
 }
 
-static uint8_t integer_type(unsigned size, bool is_signed)
-{
-	switch (size) {
-	case 1:
-		return is_signed ? PTL_TYPE_I8 : PTL_TYPE_U8;
-	case 2:
-		return is_signed ? PTL_TYPE_I16 : PTL_TYPE_U16;
-	case 4:
-		return is_signed ? PTL_TYPE_I32 : PTL_TYPE_U32;
-	case 8:
-		return is_signed ? PTL_TYPE_I64 : PTL_TYPE_U64;
-	default:
-		return 0;
-	}
-}
-
 /* Returns the type of a field for a number of this base type; 0: none. */
 static uint8_t number_type(Dwarf_Die *type, unsigned size, uint8_t *format)
 {
 	switch (encoding_of(type)) {
 	case DW_ATE_boolean:
-		return size == 1 ? PTL_TYPE_BOOL8 : integer_type(size, false);
+		return size == 1 ? PTL_TYPE_BOOL8 : format_integer_type(size, false);
 	case DW_ATE_float:
 		return size == 4 ? PTL_TYPE_F32 : size == 8 ? PTL_TYPE_F64 : 0;
 	case DW_ATE_UTF:
 		*format = PTL_FORMAT_STRING;
-		return integer_type(size, false);
+		return format_integer_type(size, false);
 	case DW_ATE_signed:
 	case DW_ATE_unsigned:
 	case DW_ATE_signed_char:
 	case DW_ATE_unsigned_char:
 		*format = is_character(type) ? PTL_FORMAT_STRING : PTL_FORMAT_DEFAULT;
-		return integer_type(size, value_is_signed(type));
+		return format_integer_type(size, value_is_signed(type));
 	case DW_ATE_address:
 		return size == 8 ? PTL_TYPE_POINTER : 0;
 	default:
@@ -342,7 +327,7 @@ static void set_field(struct value_field *field, struct value_object *object)
 	case DW_TAG_enumeration_type:
 		field->map = object->type;
 		field->has_map = true;
-		set_number(field, object, integer_type(size, value_is_signed(&object->type)), size);
+		set_number(field, object, format_integer_type(size, value_is_signed(&object->type)), size);
 		break;
 	case DW_TAG_pointer_type:
 	case DW_TAG_unspecified_type:

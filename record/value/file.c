@@ -11,15 +11,6 @@
 #include "elf/debug_search.h"
 #include "elf/dwarf_open.h"
 
-/* A file with only an ELF header: DWARF without a unit. */
-static const Elf64_Ehdr empty_file = {
-	.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-	.e_type = ET_REL,
-	.e_machine = EM_X86_64,
-	.e_version = EV_CURRENT,
-	.e_ehsize = sizeof(Elf64_Ehdr),
-};
-
 static int open_elf(const char *path, uint64_t device, uint64_t inode, struct value_file *file)
 {
 	struct stat status;
@@ -65,8 +56,7 @@ static void link_shared(struct value_file *file)
 	if (file->debug_fd < 0 || !elf_debug_place(file->debug_fd, place))
 		place[0] = 0;
 	file->shared_fd = elf_debug_search_shared(place[0] ? place : NULL, name, id, (size_t)size);
-	file->libelf_shared = file->shared_fd >= 0 ? elf_begin(file->shared_fd, ELF_C_READ, NULL)
-						   : elf_memory((char *)(uintptr_t)&empty_file, sizeof(empty_file));
+	file->libelf_shared = file->shared_fd >= 0 ? elf_begin(file->shared_fd, ELF_C_READ, NULL) : elf_open_empty();
 	file->dwarf_shared = file->libelf_shared ? elf_dwarf_open(file->libelf_shared) : NULL;
 	if (file->dwarf_shared)
 		dwarf_setalt(file->dwarf, file->dwarf_shared);

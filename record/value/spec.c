@@ -86,22 +86,6 @@ static int parse_expression(const char *text, char *copy, struct value_expressio
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-/* Returns the opening bracket of "FUNCTION(EXPRESSIONS)"; NULL: no expressions. */
-static char *find_expressions(char *text)
-{
-	size_t at = strlen(text);
-	unsigned depth = 0;
-
-	if (!at || text[at - 1] != ')')
-		return NULL;
-	while (at--) {
-		depth += text[at] == ')';
-		if (text[at] == '(' && !--depth)
-			return text + at;
-	}
-	return NULL;
-}
-
 /* Returns whether each '(' has a ')'. */
 static bool has_pairs(const char *text)
 {
@@ -175,7 +159,7 @@ int value_spec_parse(const char *text, struct value_spec *spec)
 		value_spec_free(spec);
 		return common_fail(PTL_MISUSE, "'%s': a bracket is not closed: FUNCTION(EXPRESSION, ...)", text);
 	}
-	list = find_expressions(function);
+	list = common_text_last_brackets(function);
 	if (list) {
 		list[strlen(list) - 1] = 0;
 		*list++ = 0;
