@@ -76,18 +76,27 @@ DUMP = {
     "calls": ["--json", "--min-time 10ns", "--depth 3", "--time ..500us", "--jobs 1", "--ignore-index"],
     "report": ["--by thread|--by image|--by line|--by inline", "--json", "--time 1us..", "--jobs 1", "--ignore-index"],
     "latency": ["--json", "--time ..500us", "--jobs 1", "--ignore-index"],
+    "why": ["--json", "--slowest 50%|--slower-than 1ns|--slow depth==1", "--instructions", "--time ..500us", "--limit 3", "--jobs 1",
+            "--ignore-index"],
     "graph": ["--json", "--depth 3", "--jobs 1", "--ignore-index"],
     **exports.DUMP,
 }
 # Arguments before the trace, one of each list: some code, and an equal trace.
-OPERANDS = {"annotate": [["0x0..0xffffffffffff"]], "diff": [["in.ptl"]], "latency": [["*"]], "graph": [["*"]], **exports.OPERANDS}
+OPERANDS = {"annotate": [["0x0..0xffffffffffff"]], "diff": [["in.ptl"]], "latency": [["*"]], "graph": [["*"]], "why": [["*"], ["square"]],
+            **exports.OPERANDS}
 # Further statuses of some commands: a requested thread did not run, or the flow has no times.
-MORE = {"verify": (1,), "lint": (1,), "crash": (1,), "annotate": (2,), "latency": (2,), "graph": (2,), "timeline": (2,)}
+MORE = {"verify": (1,), "lint": (1,), "crash": (1,), "annotate": (2,), "latency": (2,), "graph": (2,), "why": (2,), "timeline": (2,)}
 SELECTIONS = {"--pid", "--tid", "--where", "--image", "--provider", "--event", "--time", "--last", "--source"}
+WINDOWS = ["--around event.id==1 --before 1us --after 1us", "--around event.level<=5 --after 2us --together",
+           "--between event.id==1 --and event.id==2", "--calls square --slowest 2", "--calls square --together --before 10us"]
+# These read the input more than once, which standard input and --follow do not allow.
+TWICE = {"--around", "--between", "--calls", "--anchor", "--order"}
 RELOG = ["", "--recompress 3", "--recompress 0", "--time ..500us", "--time 1us..2us", "--pid 101", "--tid 102", "--process a",
          "--process a --tree", "--drop-pt", "--drop-code", "--redact all", "--redact paths --redact regex:[a-z]+[0-9]*",
          "--redact field:*", "--rules RULES", "--rules RULES --replace", "OTHER", "OTHER --redact users", "INPUT", "--hash none",
-         "--split 64K", "--memory-limit 64M", "--sync", "--time ..1ms --redact commands --pid 101", "--hash sha256"]
+         "--split 64K", "--memory-limit 64M", "--sync", "--time ..1ms --redact commands --pid 101", "--hash sha256", *WINDOWS,
+         "OTHER --offset other.ptl=+1us --machine other.ptl=other", "OTHER --anchor event.id==1",
+         "OTHER --order event.id==1 --then event.id==2"]
 
 
 def settings():
@@ -129,10 +138,10 @@ def recorded(folder):
     source, program, traces = os.path.join(folder, "program.c"), os.path.join(folder, "program"), []
     with open(source, "w", encoding="ascii") as file:
         file.write(PROGRAM)
-    for options in (["-gdwarf-5"], ["-gdwarf-4", "-ffunction-sections"]):
+    for embed, options in (("sources", ["-gdwarf-5"]), ("debug", ["-gdwarf-4", "-ffunction-sections"])):
         subprocess.run(["gcc", "-O1", "-fno-inline", "-nostdlib", "-static", *options, "-o", program, source], check=True)
         out = os.path.join(folder, "recorded.ptl")
-        subprocess.run([os.path.join(os.environ["PTL_BIN"], "ptl-record"), "-q", "-f", "--embed=debug", "-o", out, "--", program], check=True)
+        subprocess.run([os.path.join(os.environ["PTL_BIN"], "ptl-record"), "-q", "-f", f"--embed={embed}", "-o", out, "--", program], check=True)
         with open(out, "rb") as file:
             traces.append(file.read())
     return traces
@@ -268,7 +277,7 @@ class Case:
             return
         if done.status == 4 and "--memory-limit" not in done.stderr:
             self.say("refused by the system", done)
-        if not self.bomb and not check and self.random.random() < 0.15:
+        if not self.bomb and not check and not TWICE & set(options) and self.random.random() < 0.15:
             self.relog_otherwise("in.ptl", done, options)
         if verdict == judge.REFUSED and (done.status == 0 or outputs):
             self.say("an output of no trace", done)
