@@ -44,7 +44,7 @@ def shell(code, **variables):
 
 
 write("program.c", PROGRAM)
-got = run(os.environ.get("CC") or "gcc", "-g", "-O0", "-o", "program", "program.c")
+got = run(*(os.environ.get("CC") or "gcc").split(), "-g", "-O0", "-o", "program", "program.c")
 check("a test is built", got.returncode == 0, got.stderr)
 os.mkdir(path("tools"))
 for tool in ("gh", "curl"):

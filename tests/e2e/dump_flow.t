@@ -14,7 +14,7 @@ import subprocess
 from scratch_test import BIN, DUMP, RELOG, check, path, plan, scratch, write, run as run_text
 
 run = functools.partial(run_text, text=False)
-CC = os.environ.get("CC", "gcc")
+CC = os.environ.get("CC", "gcc").split()
 
 
 def record(output, *command, options=()):
@@ -37,7 +37,7 @@ def objects(*arguments):
 def compile_program(output, text, *options):
     with open(os.path.join(scratch, f"{output}.c"), "w") as file:
         file.write(text)
-    done = run(CC, "-g", "-O1", "-Wl,--build-id", "-o", output, f"{output}.c", *options)
+    done = run(*CC, "-g", "-O1", "-Wl,--build-id", "-o", output, f"{output}.c", *options)
     if done.returncode:
         raise SystemExit(f"Bail out! {done.stderr.decode()}")
 

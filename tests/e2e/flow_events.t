@@ -85,8 +85,8 @@ with open(MAN, encoding="utf-8") as file:
 recipe = recipe.replace("\\e", "\\").replace("libz", "libcounted").replace("ptl-dump", shlex.quote(DUMP))
 for kind, options in (("lazy", ["-Wl,-z,lazy"]), ("at once", ["-Wl,-z,now"]), ("no PLT", ["-fno-plt"]),
                       ("with -z ibtplt", ["-Wl,-z,ibtplt", "-fcf-protection"])):
-    got = run(os.environ.get("CC", "gcc"), "-O2", "-shared", "-fPIC", "-o", "libcounted.so", "counted.c")
-    got = run(os.environ.get("CC", "gcc"), "-O2", *options, "-o", "user", "user.c", "-L.", "-lcounted", f"-Wl,-rpath,{scratch}")
+    got = run(*os.environ.get("CC", "gcc").split(), "-O2", "-shared", "-fPIC", "-o", "libcounted.so", "counted.c")
+    got = run(*os.environ.get("CC", "gcc").split(), "-O2", *options, "-o", "user", "user.c", "-L.", "-lcounted", f"-Wl,-rpath,{scratch}")
     got = run(RECORD, "-q", "-f", "-o", "a.ptl", "--", "./user")
     check(f"{kind}: a program is recorded", got.returncode == 0, got.stderr)
     got = run("sh", "-c", recipe)

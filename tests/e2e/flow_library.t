@@ -11,7 +11,7 @@ from scratch_test import BIN, DUMP, RECORD, RELOG, check, path, plan, run, skip,
 
 ROOT = os.path.dirname(os.environ["PTL_TESTS"])
 LIB = os.environ["PTL_LIB"]
-CC = os.environ.get("CC") or "gcc"
+CC = (os.environ.get("CC") or "gcc").split()
 EXAMPLE = os.path.join(os.path.dirname(BIN), "examples", "flow")
 INCLUDES = ["-I%s/%s/include" % (ROOT, part) for part in ("format", "provider", "flow")]
 ENGINES = ("native", "libipt", "libipt-insn")
@@ -161,7 +161,7 @@ def manual():
         for linked in (["-L" + LIB, "-lptl-flow", "-lptl", "-Wl,-rpath," + LIB],
                        [LIB + "/libptl-flow.a", LIB + "/libptl.a", "-lipt", "-lZydis", "-lzstd", "-lxxhash", "-lnettle",
                         "-pthread"]):
-            got = run(CC, "-std=c11", "-Wall", "-Wextra", "-Werror", *INCLUDES, "-o", path("page"), path("page.c"), *linked)
+            got = run(*CC, "-std=c11", "-Wall", "-Wextra", "-Werror", *INCLUDES, "-o", path("page"), path("page.c"), *linked)
             check(f"example {number + 1} of the manual page compiles with {os.path.basename(linked[0])}",
                   got.returncode == 0, got.stderr)
             got = run(path("page"), "fork_no_exec.ptl")

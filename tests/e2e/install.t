@@ -10,7 +10,8 @@ from scratch_test import check, path, plan, run, write
 
 ROOT = os.path.dirname(os.environ["PTL_TESTS"])
 BUILD = os.path.dirname(os.environ["PTL_BIN"])
-C = [os.environ.get("CC") or "gcc", "-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes", "-pedantic", "-Werror"]
+COMPILER = os.environ.get("CC") or "gcc"
+C = [*COMPILER.split(), "-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes", "-pedantic", "-Werror"]
 CXX = ["g++", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 INCLUDE = path("usr/include")
 LIB = path("usr/lib")
@@ -111,7 +112,7 @@ def example():
 
 def make(target):
     """In the folder of the sources: make takes no path with blanks for O."""
-    return run("make", "-s", "O=" + os.path.relpath(BUILD, ROOT), "DESTDIR=", "PREFIX=" + path("usr"), "CC=" + C[0], target,
+    return run("make", "-s", "O=" + os.path.relpath(BUILD, ROOT), "DESTDIR=", "PREFIX=" + path("usr"), "CC=" + COMPILER, target,
                cwd=ROOT, env={name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))})
 
 

@@ -43,7 +43,7 @@ def strict_c():
     """a C11 program with all warnings as errors, linked with the static and with the shared library"""
     with open(path("strict.c"), "w") as file:
         file.write(C11)
-    compiler = [os.environ.get("CC") or "gcc", "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes",
+    compiler = [*(os.environ.get("CC") or "gcc").split(), "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes",
                 "-Werror", "-I" + ROOT + "/format/include", "-I" + ROOT + "/provider/include", path("strict.c")]
     for name, libraries in (("static", [LIB + "/libptl-provider.a", "-pthread"]),
                             ("shared", ["-L" + LIB, "-Wl,-rpath," + LIB, "-lptl-provider"])):
@@ -61,7 +61,7 @@ def from_the_page():
         text = file.read().split("```c\n")[1].split("```")[0]
     with open(path("shop.c"), "w", encoding="utf-8") as file:
         file.write(text)
-    built = subprocess.run([os.environ.get("CC") or "gcc", "-Wall", "-Wextra", "-Werror", "-I" + ROOT + "/format/include",
+    built = subprocess.run([*(os.environ.get("CC") or "gcc").split(), "-Wall", "-Wextra", "-Werror", "-I" + ROOT + "/format/include",
                             "-I" + ROOT + "/provider/include", "-o", path("shop"), path("shop.c"),
                             LIB + "/libptl-provider.a", "-pthread"], capture_output=True, text=True, check=False)
     expect_equal(built.returncode, 0, built.stderr)

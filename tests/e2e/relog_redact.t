@@ -34,7 +34,7 @@ home = os.path.join(scratch, "home", "alice", "secret-project")
 os.makedirs(home)
 with open(os.path.join(home, "wonderful.c"), "w") as file:
     file.write(SOURCE)
-run(os.environ.get("CC", "gcc"), "-O1", "-g", "-Wl,-z,noseparate-code", "-o",
+run(*os.environ.get("CC", "gcc").split(), "-O1", "-g", "-Wl,-z,noseparate-code", "-o",
     "wonderful-tool.bin", "wonderful.c", cwd=home)
 run(record, "-q", "-o", "secret.ptl", "--embed", "debug", "--", f"{home}/wonderful-tool.bin", "--password=hunter2-password",
     "/home/robert/letters.txt")

@@ -111,7 +111,7 @@ select 'name'||x, 'city'||(x%100) from c;
     check("ten queries and the insert are slow", by_instructions["slow_calls"] == 11 and
           "sqlite3VdbeExec" in by_instructions["path"], by_instructions["slow_calls"], by_instructions["path"])
 else:
-    skip("a slow query of sqlite3", "no sqlite3")
+    skip("a slow query of sqlite3", "there is no sqlite3")
 with open(path("slow.pl"), "w", encoding="utf-8") as out:
     out.write("""my $hits = 0;
 for my $i (1..200) {
