@@ -4,16 +4,20 @@
  * records, as the input that has the most of them. Only the events of one time must be remembered, and only while
  * inputs overlap.
  */
+#include "format/relogger/dedup.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 #include <xxhash.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 #include "format/event/event_pack.h"
 #include "format/event/kernel_class.h"
+#include "format/relogger/input.h"
+#include "format/relogger/pass.h"
 #include "format/relogger/relogger_internal.h"
-#include "common/vector.h"
+#include "format/relogger/stream.h"
 
 #define OF_OUTPUT UINT64_MAX /* owner of the output's counts, in place of an input's number */
 
@@ -67,7 +71,7 @@ int format_dedup_record(struct ptl_relogger *relogger, const struct ptl_relogger
 	bool needed = true;
 	int status;
 
-	if (!input->joined)
+	if (!input->extent.joined)
 		return FORMAT_DEDUP_PASS;
 	status = count_one(&relogger->dedup.records, &key, input->number, &number);
 	if (!status)
@@ -91,8 +95,8 @@ static bool is_rundown(const struct ptl_relogger_input *input, const struct ptl_
 	*again = false;
 	if (!(event->flags & PTL_EVENT_INJECTED))
 		return false;
-	for (size_t i = 0; i < input->part_count; i++) {
-		const struct format_part *part = &input->parts[i];
+	for (size_t i = 0; i < input->parts.count; i++) {
+		const struct format_part *part = &input->parts.all[i];
 		const bool starts = part->known && event->time == part->known - 1;
 		const bool ends = part->last != UINT64_MAX && event->time == part->last + 1 &&
 				  is_of_end(&event->descriptor);
@@ -117,16 +121,17 @@ static void look_around(struct ptl_relogger *relogger, uint64_t time)
 	for (size_t i = 0; i < relogger->input_count; i++) {
 		const struct ptl_relogger_input *input = relogger->inputs[i];
 
-		if (!input->joined || input->first_event > input->last_event)
+		if (!input->extent.joined || input->extent.first_event > input->extent.last_event)
 			continue;
-		if (time < input->first_event) {
-			dedup->high = input->first_event <= dedup->high ? input->first_event - 1 : dedup->high;
-		} else if (time > input->last_event) {
-			dedup->low = input->last_event >= dedup->low ? input->last_event + 1 : dedup->low;
+		if (time < input->extent.first_event) {
+			dedup->high = input->extent.first_event <= dedup->high ? input->extent.first_event - 1
+									       : dedup->high;
+		} else if (time > input->extent.last_event) {
+			dedup->low = input->extent.last_event >= dedup->low ? input->extent.last_event + 1 : dedup->low;
 		} else {
 			count++;
-			dedup->low = input->first_event > dedup->low ? input->first_event : dedup->low;
-			dedup->high = input->last_event < dedup->high ? input->last_event : dedup->high;
+			dedup->low = input->extent.first_event > dedup->low ? input->extent.first_event : dedup->low;
+			dedup->high = input->extent.last_event < dedup->high ? input->extent.last_event : dedup->high;
 		}
 	}
 	dedup->overlap = count > 1;
@@ -134,8 +139,8 @@ static void look_around(struct ptl_relogger *relogger, uint64_t time)
 
 static bool is_in_window(const struct ptl_relogger_input *input, uint64_t time)
 {
-	for (size_t i = 0; i < input->part_count; i++)
-		if (time >= input->parts[i].first && time <= input->parts[i].last)
+	for (size_t i = 0; i < input->parts.count; i++)
+		if (time >= input->parts.all[i].first && time <= input->parts.all[i].last)
 			return true;
 	return false;
 }
@@ -151,7 +156,7 @@ static bool has_to_wait(const struct ptl_relogger_input *input, uint64_t time)
 	if (is_in_window(input, time))
 		return false;
 	for (size_t i = 0; i < relogger->input_count; i++)
-		if (i != input->number && relogger->inputs[i]->joined && is_in_window(relogger->inputs[i], time))
+		if (i != input->number && relogger->inputs[i]->extent.joined && is_in_window(relogger->inputs[i], time))
 			return true;
 	return false;
 }
@@ -215,9 +220,9 @@ static int pass_held(struct ptl_relogger *relogger, struct format_held *held)
 {
 	const struct ptl_event event = format_event_unpack(held->data);
 
-	relogger->input = held->input;
-	relogger->current = held->stream;
-	relogger->time = event.time;
+	relogger->current.input = held->input;
+	relogger->current.stream = held->stream;
+	relogger->current.time = event.time;
 	return format_relogger_pass(relogger, 0, &event, held->input);
 }
 
@@ -232,7 +237,7 @@ int format_dedup_flush(struct ptl_relogger *relogger)
 
 		if (!status)
 			status = is_needed(&dedup->counts, &held->key, held->number, &needed);
-		held->input->shared_events += !needed;
+		held->input->extent.shared_events += !needed;
 		relogger->counts.events_shared += !needed;
 		if (!status && needed)
 			status = pass_held(relogger, held);
@@ -263,7 +268,7 @@ static int compare_event(struct ptl_relogger *relogger, struct ptl_relogger_inpu
 		status = is_needed(&dedup->counts, &held.key, held.number, &needed);
 	if (status)
 		return status;
-	input->shared_events += !needed;
+	input->extent.shared_events += !needed;
 	relogger->counts.events_shared += !needed;
 	return needed ? FORMAT_DEDUP_PASS : FORMAT_DEDUP_DROP;
 }
@@ -278,7 +283,7 @@ int format_dedup_event(struct ptl_relogger *relogger, struct ptl_relogger_input 
 
 	if (is_rundown(input, event, &again))
 		return again ? FORMAT_DEDUP_DROP : FORMAT_DEDUP_PASS;
-	input->events++;
+	input->extent.events++;
 	if (!target->member)
 		return FORMAT_DEDUP_PASS;
 	if (event->time < dedup->low || event->time > dedup->high || !dedup->high)

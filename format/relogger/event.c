@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Modifiable events: the methods of ITraceEvent. */
+#include "format/relogger/event.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
 #include "format/event/events.h"
+#include "format/relogger/input.h"
 #include "format/relogger/relogger_internal.h"
 
 /*
@@ -36,9 +39,9 @@ void format_event_memory_free(struct ptl_trace_event *event)
 /* Returns the time of a new event: the current event's time, or the start of the capture. */
 static uint64_t default_time(const struct ptl_relogger *relogger, const struct ptl_relogger_input *input)
 {
-	if (relogger->current)
-		return relogger->time;
-	return input ? ptl_trace_machine(input->trace)->start_time + (uint64_t)input->time_shift : 0;
+	if (relogger->current.stream)
+		return relogger->current.time;
+	return input ? ptl_trace_machine(input->trace)->start_time + (uint64_t)input->clock.shift : 0;
 }
 
 int ptl_event_new(struct ptl_relogger *relogger, struct ptl_relogger_input *input, struct ptl_trace_event **event)

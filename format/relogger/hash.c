@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Hashes of the inputs, for provenance, computed in a separate thread during the run. */
+#include "format/relogger/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,11 +9,13 @@
 #include "common/file.h"
 #include "common/signals.h"
 #include "format/metadata/input_hash.h"
+#include "format/relogger/control.h"
+#include "format/relogger/input.h"
 #include "format/relogger/relogger_internal.h"
+#include "format/relogger/whole.h"
 
 #define PIECE (256u << 10) /* fits the CPU's cache between reading and hashing */
 
-/* Hashes the bytes with which the trace was opened. */
 int format_relogger_hash_input(struct ptl_relogger *relogger, struct ptl_relogger_input *input, enum ptl_hash_kind kind)
 {
 	const uint64_t size = ptl_trace_size(input->trace);
@@ -30,7 +34,7 @@ int format_relogger_hash_input(struct ptl_relogger *relogger, struct ptl_relogge
 		}
 	}
 	if (!status)
-		format_input_hash_finish(hash, &input->itself);
+		format_input_hash_finish(hash, &input->origins.itself);
 	free(piece);
 	format_input_hash_free(hash);
 	return status ? common_fail_in(status, "%s", input->name) : 0;
@@ -42,50 +46,50 @@ static void *hash_all(void *context)
 	int status = 0;
 
 	for (size_t i = 0; !status && i < relogger->input_count; i++)
-		if (!relogger->inputs[i]->origin_count && !relogger->inputs[i]->hash &&
+		if (!relogger->inputs[i]->origins.count && !relogger->inputs[i]->whole.hash &&
 		    relogger->options.hash != PTL_HASH_NONE)
 			status = format_relogger_hash_input(relogger, relogger->inputs[i], relogger->options.hash);
-	relogger->hash_status = status;
+	relogger->hasher.status = status;
 	if (status)
-		relogger->hash_error = strdup(ptl_error_text());
+		relogger->hasher.error = strdup(ptl_error_text());
 	return NULL;
 }
 
-/* Starts the hashing thread. Without a thread, hashing is done at the end of the run. */
+/* Without a thread, hashing is done at the end of the run. */
 void format_relogger_start_hashes(struct ptl_relogger *relogger)
 {
-	relogger->hashing = common_thread_start(&relogger->hasher, NULL, hash_all, relogger) == 0;
+	relogger->hasher.runs = common_thread_start(&relogger->hasher.thread, NULL, hash_all, relogger) == 0;
 }
 
 void format_relogger_stop_hashes(struct ptl_relogger *relogger)
 {
-	if (!relogger->hashing)
+	if (!relogger->hasher.runs)
 		return;
-	pthread_join(relogger->hasher, NULL);
-	relogger->hashing = false;
-	relogger->hashed = true;
+	pthread_join(relogger->hasher.thread, NULL);
+	relogger->hasher.runs = false;
+	relogger->hasher.done = true;
 }
 
 int format_relogger_finish_hashes(struct ptl_relogger *relogger)
 {
 	format_relogger_stop_hashes(relogger);
-	if (!relogger->hashed)
+	if (!relogger->hasher.done)
 		hash_all(relogger);
-	if (relogger->hash_status)
-		return common_fail(relogger->hash_status, "%s",
-				   relogger->hash_error ? relogger->hash_error : "cannot hash an input");
+	if (relogger->hasher.status)
+		return common_fail(relogger->hasher.status, "%s",
+				   relogger->hasher.error ? relogger->hasher.error : "cannot hash an input");
 	for (size_t i = 0; i < relogger->input_count; i++) {
 		struct ptl_relogger_input *input = relogger->inputs[i];
 		int status = 0;
 
-		input->itself.name = input->alias ? input->alias : input->name;
-		input->itself.size = ptl_trace_size(input->trace);
+		input->origins.itself.name = input->origins.alias ? input->origins.alias : input->name;
+		input->origins.itself.size = ptl_trace_size(input->trace);
 		if (relogger->options.hash == PTL_HASH_NONE)
-			input->itself.hash_kind = PTL_HASH_NONE;
-		if (input->hash)
+			input->origins.itself.hash_kind = PTL_HASH_NONE;
+		if (input->whole.hash)
 			status = format_relogger_finish_whole(input);
-		if (!status && !input->origin_count)
-			status = ptl_relogger_input_origin(input, &input->itself);
+		if (!status && !input->origins.count)
+			status = ptl_relogger_input_origin(input, &input->origins.itself);
 		if (status)
 			return status;
 	}

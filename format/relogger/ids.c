@@ -3,12 +3,16 @@
  * Changes ids of processes, threads and CPUs in events of the kernel provider's classes. Schemas give their places:
  * fields with the names below, before any field of variable size.
  */
+#include "format/relogger/ids.h"
+
+#include <inttypes.h>
 #include <string.h>
 
 #include <ptl/kernel.h>
 
+#include "common/bytes.h"
 #include "common/error.h"
-#include "format/relogger/relogger_internal.h"
+#include "format/relogger/input.h"
 
 #define ETW_KERNEL "Windows Kernel" /* provider name in traces imported from .etl files */
 
@@ -77,7 +81,7 @@ static const struct ptl_schema *find_etw(struct ptl_relogger_input *input, const
 
 	if (!schema || strcmp(schema->provider_name, ETW_KERNEL) != 0)
 		return NULL;
-	return input->schema = schema;
+	return input->ids.schema = schema;
 }
 
 /* Finds the schema of an event. Checks the last result first, as events repeat. */
@@ -86,11 +90,11 @@ static const struct ptl_schema *find_schema(struct ptl_relogger_input *input, co
 	size_t count;
 	const struct ptl_schema *const *schemas = ptl_kernel_schemas(&count);
 
-	if (input->schema && is_schema_of(input->schema, descriptor))
-		return input->schema;
+	if (input->ids.schema && is_schema_of(input->ids.schema, descriptor))
+		return input->ids.schema;
 	for (size_t i = 0; i < count; i++)
 		if (is_schema_of(schemas[i], descriptor))
-			return input->schema = schemas[i];
+			return input->ids.schema = schemas[i];
 	return find_etw(input, descriptor);
 }
 
@@ -102,7 +106,7 @@ static int change_field(const struct ptl_relogger_input *input, enum role role, 
 
 	if (role == ROLE_KEY) {
 		if (value)
-			value += (uint64_t)input->recording << 48;
+			value += (uint64_t)input->machines.recording << 48;
 	} else if (value <= UINT32_MAX && !(role == ROLE_PARENT && value == 0)) {
 		status = ptl_relogger_map_id(input, &id);
 		value = id;
@@ -130,10 +134,25 @@ static int change_payload(const struct ptl_relogger_input *input, const struct p
 	return status;
 }
 
+int ptl_relogger_map_id(const struct ptl_relogger_input *input, uint32_t *id)
+{
+	const uint32_t machine = input->machines.count > 1 ? *id / PTL_MACHINE_IDS : 0;
+	const uint32_t own = input->machines.count > 1 ? *id % PTL_MACHINE_IDS : *id;
+
+	if (!input->machines.renumbered || *id == PTL_NO_ID || machine >= input->machines.count)
+		return 0;
+	if (own >= PTL_MACHINE_IDS)
+		return common_fail(PTL_UNSUPPORTED,
+				   "%s: the id %" PRIu32 " is too large to be kept apart from other machines'",
+				   input->name, *id);
+	*id = input->machines.indexes[machine] * PTL_MACHINE_IDS + own;
+	return 0;
+}
+
 int ptl_relogger_map_event(struct ptl_relogger_input *input, struct ptl_event *event)
 {
 	const struct ptl_schema *schema = ptl_event_is_raw(event) ? NULL : find_schema(input, &event->descriptor);
-	struct ptl_bytes *payload = &input->payload;
+	struct ptl_bytes *payload = &input->ids.payload;
 	int status = ptl_relogger_map_id(input, &event->pid);
 
 	if (!status)

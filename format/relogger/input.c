@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The relogger's inputs: files, pipes copied to temporary files, and files that are being written. */
-#include <errno.h>
+#include "format/relogger/input.h"
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,20 +9,52 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/bytes.h"
 #include "common/error.h"
 #include "common/file.h"
+#include "common/vector.h"
 #include "format/container/layout.h"
+#include "format/metadata/input_hash.h"
 #include "format/reader/live.h"
 #include "format/reader/parts.h"
+#include "format/relogger/control.h"
+#include "format/relogger/live.h"
 #include "format/relogger/relogger_internal.h"
-#include "common/vector.h"
+
+static void free_live(struct ptl_relogger_input *input)
+{
+	if (input->live) {
+		format_merge_free(input->live->ahead);
+		common_hash_map_free(&input->live->foreign);
+	}
+	free(input->live);
+	input->live = NULL;
+}
+
+void format_relogger_input_free(struct ptl_relogger_input *input)
+{
+	if (input->trace)
+		ptl_close(input->trace);
+	if (input->fd >= 0)
+		close(input->fd);
+	format_input_hash_free(input->whole.hash);
+	free_live(input);
+	free(input->streams);
+	free(input->parts.all);
+	free(input->machines.indexes);
+	common_bytes_free(&input->ids.payload);
+	free(input->name);
+	format_origins_free(&input->origins);
+	free(input);
+}
 
 static int new_input(struct ptl_relogger *relogger, const char *name, void *context, struct ptl_relogger_input **added)
 {
 	struct ptl_relogger_input *input;
+	const int status = format_relogger_check_new(relogger);
 
-	if (relogger->state != FORMAT_RELOGGER_NEW)
-		return common_fail(PTL_MISUSE, "the relogger has begun to process");
+	if (status)
+		return status;
 	input = calloc(1, sizeof(*input));
 	if (!input)
 		return common_fail_memory("an input", sizeof(*input));
@@ -54,7 +87,7 @@ static int open_trace(struct ptl_relogger_input *input, int fd)
 	input->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (input->fd < 0)
 		return common_fail_errno("cannot open");
-	status = format_source_prepare(&input->fd, &input->relogger->cancelled, &size);
+	status = format_source_prepare(&input->fd, &input->relogger->control.cancelled, &size);
 	if (status)
 		return status;
 	second = fcntl(input->fd, F_DUPFD_CLOEXEC, 3);
@@ -96,7 +129,7 @@ static int add_input(struct ptl_relogger_input *added, int fd, int status, struc
 	struct ptl_relogger *relogger = added->relogger;
 
 	if (status) {
-		format_relogger_live_free(added);
+		free_live(added);
 		if (added->fd >= 0)
 			close(added->fd);
 		free(added->name);
@@ -131,9 +164,9 @@ static int input_idle(void *context, struct ptl_trace *trace)
 	struct ptl_relogger_input *input = context;
 	struct ptl_relogger *relogger = input->relogger;
 
-	relogger->total = ptl_trace_size(trace);
+	relogger->control.total = ptl_trace_size(trace);
 	format_relogger_progress(relogger, 0);
-	if (!input->trace && atomic_load_explicit(&relogger->stopped, memory_order_relaxed))
+	if (!input->trace && atomic_load_explicit(&relogger->control.stopped, memory_order_relaxed))
 		return common_fail(PTL_CANCELLED, "%s: stopped before the trace began", input->name);
 	return format_relogger_check(relogger);
 }
@@ -187,7 +220,7 @@ int ptl_relogger_add_realtime(struct ptl_relogger *relogger, int fd, const char 
 		return status;
 	status = open_live(added, fd);
 	if (!status)
-		relogger->window.stream_limit = FORMAT_WINDOW_STREAMS;
+		relogger->output.window.stream_limit = FORMAT_WINDOW_STREAMS;
 	return add_input(added, fd, status, input);
 }
 
@@ -207,23 +240,10 @@ int ptl_relogger_add_file(struct ptl_relogger *relogger, const char *path, void 
 	return status;
 }
 
-int ptl_relogger_input_origin(struct ptl_relogger_input *input, const struct ptl_provenance_input *origin)
-{
-	char *copy = strdup(origin->name);
-
-	if (!copy || !common_vector_room(&input->origins, input->origin_count, sizeof(*input->origins))) {
-		free(copy);
-		return common_fail_memory("provenance", strlen(origin->name));
-	}
-	input->origins[input->origin_count] = *origin;
-	input->origins[input->origin_count++].name = copy;
-	return 0;
-}
-
 void ptl_relogger_input_identity(struct ptl_relogger_input *input, const uint8_t identity[16])
 {
-	memcpy(input->identity, identity, sizeof(input->identity));
-	input->has_identity = true;
+	memcpy(input->parts.identity, identity, sizeof(input->parts.identity));
+	input->parts.has_identity = true;
 }
 
 size_t ptl_relogger_input_count(const struct ptl_relogger *relogger)
@@ -246,9 +266,9 @@ void ptl_relogger_input_info(const struct ptl_relogger_input *input, struct ptl_
 	*info = (struct ptl_relogger_input_info){
 		.name = input->name,
 		.context = input->context,
-		.machine = input->machine,
-		.time_shift = input->time_shift,
-		.uncertainty = input->uncertainty,
+		.machine = input->machines.first,
+		.time_shift = input->clock.shift,
+		.uncertainty = input->clock.uncertainty,
 		.losses = input->losses,
 	};
 }

@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Relogs a trace that is being written: passes the new data, repeatedly, until the trace is over. */
+#include "format/relogger/live.h"
+
 #include <stdlib.h>
 
 #include "common/error.h"
-#include "common/hash_map.h"
 #include "format/container/layout.h"
 #include "format/container/side.h"
 #include "format/reader/live.h"
-#include "format/reader/merge.h"
 #include "format/relogger/ahead.h"
+#include "format/relogger/blobs.h"
+#include "format/relogger/control.h"
+#include "format/relogger/copy.h"
+#include "format/relogger/events.h"
+#include "format/relogger/input.h"
+#include "format/relogger/records.h"
 #include "format/relogger/relogger_internal.h"
+#include "format/relogger/stages.h"
+#include "format/relogger/window.h"
 #include "format/writer/copy.h"
 
 #define PAUSE ((uint64_t)25 * 1000000) /* ns between two checks for new data */
-
-void format_relogger_live_free(struct ptl_relogger_input *input)
-{
-	if (input->live) {
-		format_merge_free(input->live->ahead);
-		common_hash_map_free(&input->live->foreign);
-	}
-	free(input->live);
-	input->live = NULL;
-}
 
 static bool is_bytes(uint32_t kind)
 {
@@ -38,7 +36,7 @@ static int plan_stream(struct ptl_relogger *relogger, struct ptl_relogger_input 
 
 	if (!is_bytes(ptl_stream_at(input->trace, stream)->kind))
 		return 0;
-	status = format_relogger_plan_stream(relogger, input, stream, &plan);
+	status = format_stages_stream(relogger, input, stream, &plan);
 	if (!status && plan.ranges && !plan.drop)
 		status = common_fail(PTL_UNSUPPORTED, "parts of a stream that is being written cannot be chosen");
 	input->streams[stream].dropped = plan.drop;
@@ -84,8 +82,9 @@ static int take_streams(struct ptl_relogger *relogger, struct ptl_relogger_input
 	return status;
 }
 
-int format_relogger_tell_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
-				const struct ptl_record *record)
+/* Passes the record of a stream. */
+static int tell_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+		       const struct ptl_record *record)
 {
 	struct format_relogger_stream *target = &input->streams[stream];
 	int status;
@@ -98,6 +97,16 @@ int format_relogger_tell_stream(struct ptl_relogger *relogger, struct ptl_relogg
 	target->declared = NULL; /* addresses of records are not stable, as the array grows */
 	target->decided = true;
 	return status;
+}
+
+static int take_record(struct ptl_relogger *relogger, struct ptl_relogger_input *input, const struct ptl_record *record)
+{
+	size_t stream;
+
+	if (record->type != FORMAT_RECORD_STREAM)
+		return format_relogger_pass_record(relogger, input, record);
+	stream = format_relogger_stream_of(input, record);
+	return stream < ptl_stream_count(input->trace) ? tell_stream(relogger, input, stream, record) : 0;
 }
 
 /* Declares streams that have data but no stream record. */
@@ -134,7 +143,7 @@ static int ask_again(struct ptl_relogger *relogger, struct ptl_relogger_input *i
 	live->telling = true;
 	for (size_t i = 0; !status && wanted && i < live->records; i++)
 		if (ptl_record_at(input->trace, i)->type == FORMAT_RECORD_STREAM)
-			status = format_relogger_pass_record(relogger, input, ptl_record_at(input->trace, i));
+			status = take_record(relogger, input, ptl_record_at(input->trace, i));
 	live->telling = false;
 	return status;
 }
@@ -156,7 +165,7 @@ static int take_records(struct ptl_relogger *relogger, struct ptl_relogger_input
 		const struct ptl_record *record = ptl_record_at(input->trace, live->records++);
 
 		if (!waits(live, record))
-			status = format_relogger_pass_record(relogger, input, record);
+			status = take_record(relogger, input, record);
 	}
 	return status;
 }
@@ -167,7 +176,7 @@ static int take_waiting_records(struct ptl_relogger *relogger, struct ptl_relogg
 
 	for (size_t i = 0; !status && i < input->live->records; i++)
 		if (waits(input->live, ptl_record_at(input->trace, i)))
-			status = format_relogger_pass_record(relogger, input, ptl_record_at(input->trace, i));
+			status = take_record(relogger, input, ptl_record_at(input->trace, i));
 	return status;
 }
 
@@ -335,14 +344,6 @@ void format_relogger_ask_again(struct ptl_relogger *relogger)
 
 /* ---- the run --------------------------------------------------------------------------------------------------------- */
 
-static bool asks_for_blobs(const struct ptl_relogger *relogger)
-{
-	for (size_t i = 0; i < relogger->stage_count; i++)
-		if (relogger->stages[i]->callbacks.blob)
-			return true;
-	return false;
-}
-
 /* Passes the data that has arrived. */
 static int pass_some(struct ptl_relogger *relogger, struct ptl_relogger_input *input, struct format_merge *merge)
 {
@@ -361,8 +362,8 @@ static int pass_some(struct ptl_relogger *relogger, struct ptl_relogger_input *i
 		status = copy_streams(relogger, input, !merge, until);
 	if (!status && merge)
 		status = format_merge_run(merge, until);
-	relogger->current = NULL;
-	relogger->input = NULL;
+	relogger->current.stream = NULL;
+	relogger->current.input = NULL;
 	if (!status)
 		status = format_window_flush(relogger, until);
 	return status ? status : ptl_writer_poll(relogger->writer);
@@ -375,7 +376,7 @@ static int wait_for_more(const struct ptl_relogger *relogger, struct ptl_relogge
 	bool more = true;
 	int status;
 
-	if (atomic_load_explicit(&relogger->stopped, memory_order_relaxed))
+	if (atomic_load_explicit(&relogger->control.stopped, memory_order_relaxed))
 		status = format_realtime_end(trace);
 	else
 		status = ptl_realtime_wait(trace, PAUSE, &more);
@@ -406,10 +407,10 @@ int format_relogger_pass_live(struct ptl_relogger *relogger)
 	struct format_merge *merge = NULL;
 	int status = 0;
 
-	input->live->copies_blobs = !asks_for_blobs(relogger);
+	input->live->copies_blobs = !format_stages_take_blobs(relogger);
 	format_relogger_find_identity(input);
 	status = take_streams(relogger, input);
-	if (!status && format_relogger_looks_at_events(relogger))
+	if (!status && format_stages_take_events(relogger))
 		status = format_merge_new(&merged, NULL, format_relogger_take_event, relogger, &merge);
 	if (!status)
 		status = pass_until_over(relogger, input, merge);

@@ -3,15 +3,18 @@
  * Machines of the inputs: numbers the machines, aligns their clocks, and keeps ids of processes, threads and CPUs apart
  * (docs/format.md 13).
  */
-#include <inttypes.h>
+#include "format/relogger/machine.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
-#include "format/reader/parts.h"
-#include "format/relogger/relogger_internal.h"
 #include "common/vector.h"
+#include "format/reader/parts.h"
+#include "format/relogger/control.h"
+#include "format/relogger/input.h"
+#include "format/relogger/relogger_internal.h"
 
 /* --- identity of machines ------------------------------------------------------------------------------ */
 
@@ -88,12 +91,12 @@ bool format_relogger_shares_clock(const struct ptl_relogger_input *input)
 
 void format_relogger_relate(struct ptl_relogger_input *input, const struct format_clock_relation *relation)
 {
-	input->relation = *relation;
+	input->clock.relation = *relation;
 }
 
 void format_relogger_name_machine(struct ptl_relogger_input *input, const char *name)
 {
-	input->machine_name = name;
+	input->machines.stated = name;
 }
 
 /* Aligns the clock by wall time. *known: both wall times are known. */
@@ -103,13 +106,13 @@ static void align_by_wall(const struct ptl_relogger *relogger, struct ptl_relogg
 	const struct ptl_machine *own = ptl_trace_machine(input->trace);
 
 	*known = first->wall_start && own->wall_start;
-	input->time_shift = *known ? (int64_t)((uint64_t)wall_zero(own) - (uint64_t)wall_zero(first)) : 0;
-	input->uncertainty = *known ? own_uncertainty(first) + own_uncertainty(own) : UINT64_MAX;
+	input->clock.shift = *known ? (int64_t)((uint64_t)wall_zero(own) - (uint64_t)wall_zero(first)) : 0;
+	input->clock.uncertainty = *known ? own_uncertainty(first) + own_uncertainty(own) : UINT64_MAX;
 }
 
 static int align_by_hand(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
 {
-	const struct format_clock_relation *relation = &input->relation;
+	const struct format_clock_relation *relation = &input->clock.relation;
 	bool known;
 
 	if (format_relogger_shares_clock(input))
@@ -117,12 +120,12 @@ static int align_by_hand(struct ptl_relogger *relogger, struct ptl_relogger_inpu
 				   input->name, relogger->inputs[0]->name);
 	align_by_wall(relogger, input, &known);
 	if (!relation->relative)
-		input->time_shift = 0;
-	if (__builtin_add_overflow(input->time_shift, relation->shift, &input->time_shift))
+		input->clock.shift = 0;
+	if (__builtin_add_overflow(input->clock.shift, relation->shift, &input->clock.shift))
 		return common_fail(PTL_MISUSE, "%s: the offset of its clock is too large", input->name);
-	input->uncertainty = relation->uncertainty;
+	input->clock.uncertainty = relation->uncertainty;
 	format_relogger_warn(relogger, "%s: its clock is related to that of %s by hand: %+.9f s", input->name,
-			     relogger->inputs[0]->name, (double)input->time_shift / 1e9);
+			     relogger->inputs[0]->name, (double)input->clock.shift / 1e9);
 	return 0;
 }
 
@@ -132,7 +135,7 @@ static int align(struct ptl_relogger *relogger, struct ptl_relogger_input *input
 	const struct ptl_machine *own = ptl_trace_machine(input->trace);
 	bool known;
 
-	if (input->relation.given)
+	if (input->clock.relation.given)
 		return align_by_hand(relogger, input);
 	if (format_relogger_shares_clock(input))
 		return 0;
@@ -141,8 +144,8 @@ static int align(struct ptl_relogger *relogger, struct ptl_relogger_input *input
 		format_relogger_warn(relogger,
 				     "%s: its clock is aligned with that of %s by wall time: %+.9f s, uncertain by "
 				     "%.9f s%s",
-				     input->name, relogger->inputs[0]->name, (double)input->time_shift / 1e9,
-				     (double)input->uncertainty / 1e9,
+				     input->name, relogger->inputs[0]->name, (double)input->clock.shift / 1e9,
+				     (double)input->clock.uncertainty / 1e9,
 				     has_clock(first) && has_clock(own) ? "" : " (a clock counts instructions)");
 	else
 		format_relogger_warn(relogger,
@@ -172,11 +175,11 @@ static void keep_positive(struct ptl_relogger *relogger)
 		const struct ptl_relogger_input *input = relogger->inputs[i];
 		const int64_t first = earliest(input);
 
-		if (input->time_shift < 0 && first < INT64_MAX && first + input->time_shift - 1 < lowest)
-			lowest = first + input->time_shift - 1;
+		if (input->clock.shift < 0 && first < INT64_MAX && first + input->clock.shift - 1 < lowest)
+			lowest = first + input->clock.shift - 1;
 	}
 	for (size_t i = 0; lowest && i < relogger->input_count; i++)
-		relogger->inputs[i]->time_shift -= lowest;
+		relogger->inputs[i]->clock.shift -= lowest;
 }
 
 /* --- numbering ---------------------------------------------------------------------------------------- */
@@ -199,16 +202,16 @@ static int find_machine(struct ptl_relogger *relogger, const struct ptl_machine 
 {
 	size_t i = 0;
 
-	while (i < relogger->machine_count && !is_same_machine(&relogger->machines[i], machine))
+	while (i < relogger->machines.count && !is_same_machine(&relogger->machines.all[i], machine))
 		i++;
 	*index = (uint16_t)i;
-	if (i < relogger->machine_count)
+	if (i < relogger->machines.count)
 		return 0;
 	if (i > PTL_MACHINE_MAX)
 		return common_fail(PTL_MISUSE, "traces of more than %u machines", PTL_MACHINE_MAX + 1);
-	if (!common_vector_room(&relogger->machines, i, sizeof(*relogger->machines)))
+	if (!common_vector_room(&relogger->machines.all, i, sizeof(*relogger->machines.all)))
 		return common_fail_memory("machines", i * sizeof(*machine));
-	relogger->machines[relogger->machine_count++] = *machine;
+	relogger->machines.all[relogger->machines.count++] = *machine;
 	return 0;
 }
 
@@ -217,16 +220,16 @@ static void take_machine(const struct ptl_relogger_input *input, uint16_t index,
 {
 	machine->index = index;
 	if (machine->start_time)
-		machine->start_time += (uint64_t)input->time_shift;
+		machine->start_time += (uint64_t)input->clock.shift;
 	if (machine->end_time)
-		machine->end_time += (uint64_t)input->time_shift;
+		machine->end_time += (uint64_t)input->clock.shift;
 	if (machine->tsc_multiplier)
-		machine->tsc_zero += (uint64_t)input->time_shift;
-	machine->time_shift += input->time_shift;
-	if (machine->shift_uncertainty > UINT64_MAX - input->uncertainty)
+		machine->tsc_zero += (uint64_t)input->clock.shift;
+	machine->time_shift += input->clock.shift;
+	if (machine->shift_uncertainty > UINT64_MAX - input->clock.uncertainty)
 		machine->shift_uncertainty = UINT64_MAX;
 	else
-		machine->shift_uncertainty += input->uncertainty;
+		machine->shift_uncertainty += input->clock.uncertainty;
 }
 
 /* Returns how many recordings a trace was made from: the number of history steps without inputs. */
@@ -255,9 +258,10 @@ static void find_recording(struct ptl_relogger *relogger, struct ptl_relogger_in
 	while (i < input->number &&
 	       !is_same_record(ptl_trace_machine(relogger->inputs[i]->trace), ptl_trace_machine(input->trace)))
 		i++;
-	input->recording = i < input->number ? relogger->inputs[i]->recording : relogger->recordings;
+	input->machines.recording = i < input->number ? relogger->inputs[i]->machines.recording
+						      : relogger->machines.recordings;
 	if (i == input->number)
-		relogger->recordings += recordings_of(input->trace);
+		relogger->machines.recordings += recordings_of(input->trace);
 }
 
 static int number_input(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
@@ -265,37 +269,38 @@ static int number_input(struct ptl_relogger *relogger, struct ptl_relogger_input
 	const size_t count = ptl_machine_count(input->trace);
 	int status = 0;
 
-	input->machines = calloc(count, sizeof(*input->machines));
-	if (!input->machines)
-		return common_fail_memory("machines", count * sizeof(*input->machines));
-	input->machine_count = count;
+	input->machines.indexes = calloc(count, sizeof(*input->machines.indexes));
+	if (!input->machines.indexes)
+		return common_fail_memory("machines", count * sizeof(*input->machines.indexes));
+	input->machines.count = count;
 	for (size_t i = 0; !status && i < count; i++) {
 		const struct ptl_machine *machine = ptl_machine_at(input->trace, i);
-		const size_t before = relogger->machine_count;
+		const size_t before = relogger->machines.count;
 		struct ptl_machine changed;
 
 		if (!machine)
 			continue;
-		status = find_machine(relogger, machine, &input->machines[i]);
+		status = find_machine(relogger, machine, &input->machines.indexes[i]);
 		if (status)
 			break;
 		changed = *machine;
-		take_machine(input, input->machines[i], &changed);
-		if (relogger->machine_count > before)
-			relogger->machines[before] = changed;
+		take_machine(input, input->machines.indexes[i], &changed);
+		if (relogger->machines.count > before)
+			relogger->machines.all[before] = changed;
 		else
-			extend(&relogger->machines[input->machines[i]], changed, &relogger->own_machines);
-		input->renumbered |= input->machines[i] != i;
+			extend(&relogger->machines.all[input->machines.indexes[i]], changed,
+			       &relogger->machines.written);
+		input->machines.renumbered |= input->machines.indexes[i] != i;
 	}
-	input->machine = input->machines[0];
-	if (!status && input->machine_name) {
-		struct ptl_machine *named = &relogger->machines[input->machine];
+	input->machines.first = input->machines.indexes[0];
+	if (!status && input->machines.stated) {
+		struct ptl_machine *named = &relogger->machines.all[input->machines.first];
 
-		snprintf(named->hostname, sizeof(named->hostname), "%s", input->machine_name);
-		relogger->own_machines = true;
+		snprintf(named->hostname, sizeof(named->hostname), "%s", input->machines.stated);
+		relogger->machines.written = true;
 	}
 	find_recording(relogger, input);
-	input->changed = input->renumbered || input->recording > 0;
+	input->ids.changed = input->machines.renumbered || input->machines.recording > 0;
 	return status;
 }
 
@@ -308,23 +313,20 @@ int format_relogger_find_machines(struct ptl_relogger *relogger)
 	keep_positive(relogger);
 	for (size_t i = 0; !status && i < relogger->input_count; i++)
 		status = number_input(relogger, relogger->inputs[i]);
-	relogger->own_machines |= relogger->machine_count > 1 || relogger->inputs[0]->time_shift;
+	relogger->machines.written |= relogger->machines.count > 1 || relogger->inputs[0]->clock.shift;
 	return status;
 }
 
-/* --- ids ---------------------------------------------------------------------------------------------- */
-
-int ptl_relogger_map_id(const struct ptl_relogger_input *input, uint32_t *id)
+/* Machine 0 is last, as old readers with only one machine use the last record. */
+int format_relogger_write_machines(struct ptl_relogger *relogger)
 {
-	const uint32_t machine = input->machine_count > 1 ? *id / PTL_MACHINE_IDS : 0;
-	const uint32_t own = input->machine_count > 1 ? *id % PTL_MACHINE_IDS : *id;
+	int status = 0;
 
-	if (!input->renumbered || *id == PTL_NO_ID || machine >= input->machine_count)
-		return 0;
-	if (own >= PTL_MACHINE_IDS)
-		return common_fail(PTL_UNSUPPORTED,
-				   "%s: the id %" PRIu32 " is too large to be kept apart from other machines'",
-				   input->name, *id);
-	*id = input->machines[machine] * PTL_MACHINE_IDS + own;
-	return 0;
+	for (size_t i = relogger->machines.count; !status && i-- > 1;)
+		status = ptl_writer_machine(relogger->writer, &relogger->machines.all[i]);
+	if (!status && relogger->machines.has_stated)
+		return ptl_writer_machine(relogger->writer, &relogger->machines.stated);
+	if (!status && relogger->machines.written)
+		status = ptl_writer_machine(relogger->writer, &relogger->machines.all[0]);
+	return status;
 }

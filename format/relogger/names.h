@@ -28,8 +28,6 @@ void format_relogger_keep_machines(struct ptl_relogger *relogger);
  * functions; PTL_NO_MEMORY.
  */
 int format_relogger_rename(struct ptl_relogger *relogger, const struct format_renaming *renaming);
-/* Returns PTL_CANCELLED after ptl_relogger_cancel, else 0. */
-int format_relogger_check(struct ptl_relogger *relogger);
 
 /*
  * Called in the begin callback: returns the provenance of an input that was not made from other files, including its

@@ -4,35 +4,35 @@
  * copy are hashed at once, while they are in the CPU's cache. Reading again for the hash would take half the time of
  * writing.
  */
+#include "format/relogger/whole.h"
+
 #include <stdlib.h>
 
 #include "common/error.h"
 #include "common/file.h"
+#include "format/metadata/input_hash.h"
 #include "format/reader/parts.h"
+#include "format/relogger/control.h"
+#include "format/relogger/copy.h"
+#include "format/relogger/input.h"
 #include "format/relogger/relogger_internal.h"
+#include "format/relogger/stages.h"
+#include "format/relogger/stream.h"
 
 #define PIECE ((size_t)64 << 10)
 
-static bool looks_into_streams(const struct ptl_relogger *relogger)
-{
-	for (size_t i = 0; i < relogger->stage_count; i++)
-		if (relogger->stages[i]->callbacks.event || relogger->stages[i]->callbacks.stream)
-			return true;
-	return false;
-}
-
 int format_relogger_find_whole(struct ptl_relogger *relogger)
 {
-	const bool looked_at = looks_into_streams(relogger);
+	const bool looked_at = format_stages_look_into_streams(relogger);
 
 	for (size_t i = 0; i < relogger->input_count; i++) {
 		struct ptl_relogger_input *input = relogger->inputs[i];
 
-		input->whole = !looked_at && !input->changed && !input->joined;
-		if (!input->whole || input->origin_count || relogger->options.hash != PTL_HASH_XXH128)
+		input->whole.whole = !looked_at && !input->ids.changed && !input->extent.joined;
+		if (!input->whole.whole || input->origins.count || relogger->options.hash != PTL_HASH_XXH128)
 			continue;
-		input->hash = format_input_hash_new(PTL_HASH_XXH128);
-		if (!input->hash)
+		input->whole.hash = format_input_hash_new(PTL_HASH_XXH128);
+		if (!input->whole.hash)
 			return common_fail_memory("a hash", 0);
 	}
 	return 0;
@@ -43,17 +43,17 @@ int format_relogger_find_whole(struct ptl_relogger *relogger)
 /* Hashes the bytes up to `end` that are in no copied buffer: headers, metadata, blobs, the index, damaged data. */
 static int hash_until(struct ptl_relogger_input *input, uint64_t end)
 {
-	const uint64_t left = end > input->hashed ? end - input->hashed : 0;
+	const uint64_t left = end > input->whole.hashed ? end - input->whole.hashed : 0;
 	uint8_t *piece = left ? malloc(left < PIECE ? (size_t)left : PIECE) : NULL;
 	int status = left && !piece ? common_fail_memory("a hash", PIECE) : 0;
 
-	while (!status && input->hashed < end) {
-		const size_t n = end - input->hashed < PIECE ? (size_t)(end - input->hashed) : PIECE;
+	while (!status && input->whole.hashed < end) {
+		const size_t n = end - input->whole.hashed < PIECE ? (size_t)(end - input->whole.hashed) : PIECE;
 
-		status = common_read_at(input->fd, piece, n, input->hashed);
+		status = common_read_at(input->fd, piece, n, input->whole.hashed);
 		if (!status) {
-			format_input_hash_add(input->hash, piece, n);
-			input->hashed += n;
+			format_input_hash_add(input->whole.hash, piece, n);
+			input->whole.hashed += n;
 			status = format_relogger_check(input->relogger);
 		}
 	}
@@ -67,12 +67,12 @@ static int hash_buffer(void *context, uint64_t offset, const uint8_t *data, size
 	struct ptl_relogger_input *input = context;
 	int status;
 
-	if (offset < input->hashed)
+	if (offset < input->whole.hashed)
 		return 0;
 	status = hash_until(input, offset);
 	if (!status) {
-		format_input_hash_add(input->hash, data, size);
-		input->hashed += size;
+		format_input_hash_add(input->whole.hash, data, size);
+		input->whole.hashed += size;
 	}
 	return status;
 }
@@ -82,7 +82,7 @@ int format_relogger_finish_whole(struct ptl_relogger_input *input)
 	const int status = hash_until(input, ptl_trace_size(input->trace));
 
 	if (!status)
-		format_input_hash_finish(input->hash, &input->itself);
+		format_input_hash_finish(input->whole.hash, &input->origins.itself);
 	return status ? common_fail_in(status, "%s", input->name) : 0;
 }
 
@@ -121,7 +121,7 @@ int format_relogger_copy_whole(struct ptl_relogger *relogger, struct ptl_relogge
 	for (size_t i = 0; !status && i < ptl_buffer_count(trace); i++)
 		if (is_copied(ptl_buffer_at(trace, i)->stream.kind))
 			status = format_relogger_copy_buffer(relogger, input, owners[i], i,
-							     input->hash ? hash_buffer : NULL);
+							     input->whole.hash ? hash_buffer : NULL);
 	free(owners);
 	return status;
 }

@@ -19,6 +19,7 @@
 #include "common/vector.h"
 #include "format/metadata/metadata.h"
 #include "format/relogger/ahead.h"
+#include "format/relogger/control.h"
 #include "format/relogger/names.h"
 #include "relog/redact/blob.h"
 #include "relog/redact/live.h"

@@ -3,15 +3,16 @@
  * The window of events injected out of order. These events go to streams of their own, in order of time; the reader
  * merges the streams.
  */
+#include "format/relogger/window.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/error.h"
-#include "format/event/event_pack.h"
-#include "format/relogger/relogger_internal.h"
 #include "common/heap.h"
 #include "common/vector.h"
+#include "format/event/event_pack.h"
+#include "format/relogger/relogger_internal.h"
 
 static bool before(const struct format_waiting *a, const struct format_waiting *b)
 {
@@ -44,7 +45,7 @@ static int declare(struct ptl_relogger *relogger, struct format_window_stream **
 
 	if (status)
 		return status;
-	*result = &relogger->window.streams[relogger->window.stream_count++];
+	*result = &relogger->output.window.streams[relogger->output.window.stream_count++];
 	(*result)->id = stream.id;
 	return 0;
 }
@@ -52,7 +53,7 @@ static int declare(struct ptl_relogger *relogger, struct format_window_stream **
 /* Writes the earliest event. */
 static int write_first(struct ptl_relogger *relogger)
 {
-	struct format_window *window = &relogger->window;
+	struct format_window *window = &relogger->output.window;
 	struct format_waiting first = window->heap[0];
 	struct ptl_event event = format_event_unpack(first.data);
 	struct format_window_stream *stream = find_stream(window, first.time);
@@ -83,14 +84,15 @@ static uint64_t least_written(const struct format_window *window)
 
 static int check_time(struct ptl_relogger *relogger, const struct ptl_event *event)
 {
-	struct format_window *window = &relogger->window;
+	struct format_window *window = &relogger->output.window;
 	const uint64_t bound = relogger->options.window_time;
 
-	if (bound && relogger->current && event->time < relogger->time && relogger->time - event->time > bound)
+	if (bound && relogger->current.stream && event->time < relogger->current.time &&
+	    relogger->current.time - event->time > bound)
 		return common_fail(PTL_MISUSE,
 				   "an event injected at %" PRIu64 " ns lies more than the window of %" PRIu64
 				   " ns before the current one at %" PRIu64 " ns",
-				   event->time, bound, relogger->time);
+				   event->time, bound, relogger->current.time);
 	if (window->stream_count == window->stream_limit && !find_stream(window, event->time))
 		return common_fail(PTL_MISUSE,
 				   "an event injected at %" PRIu64 " ns comes too late: injected events up to %" PRIu64
@@ -101,13 +103,13 @@ static int check_time(struct ptl_relogger *relogger, const struct ptl_event *eve
 
 static bool is_full(const struct ptl_relogger *relogger)
 {
-	return relogger->window.count > relogger->options.window_events ||
-	       relogger->window.bytes > relogger->options.window_bytes;
+	return relogger->output.window.count > relogger->options.window_events ||
+	       relogger->output.window.bytes > relogger->options.window_bytes;
 }
 
 int format_window_add(struct ptl_relogger *relogger, const struct ptl_event *event)
 {
-	struct format_window *window = &relogger->window;
+	struct format_window *window = &relogger->output.window;
 	struct format_waiting added = {.time = event->time, .number = window->number};
 	int status = check_time(relogger, event);
 
@@ -133,7 +135,7 @@ int format_window_flush(struct ptl_relogger *relogger, uint64_t until)
 {
 	int status = 0;
 
-	while (!status && relogger->window.count && relogger->window.heap[0].time <= until)
+	while (!status && relogger->output.window.count && relogger->output.window.heap[0].time <= until)
 		status = write_first(relogger);
 	return status;
 }
