@@ -21,6 +21,7 @@
 #include "record/launch/command.h"
 #include "record/provider/list.h"
 #include "record/provider/rules.h"
+#include "record/settings_check.h"
 #include "record/repeat.h"
 #include "record/source.h"
 
@@ -37,7 +38,6 @@
 static const char *const source_words[] = {"auto", "software", "intel_pt", "none", NULL};
 #define MAX_SIZE_MIN (64u << 10)
 #define KEEP_MAX 100000u
-#define MEMORY_SIZE (64u << 20) /* default bytes of the files in memory */
 
 static const char *const mode_words[] = {"sequential", "newfile",  "circular",
 					 "buffering",  "realtime", NULL};      /* indexed by enum record_mode */
@@ -252,213 +252,17 @@ static const struct common_command_line command_line = {
 	.stop_at_operand = 1,
 };
 
-static int usage(const char *text, const char *hint)
-{
-	common_message_error("%s", text);
-	common_message_hint("%s", hint);
-	return COMMON_EXIT_USAGE;
-}
-
-/* Checks the options for number and size of files. */
-static int check_mode(struct record_settings *settings)
-{
-	if (settings->append && (settings->mode != RECORD_MODE_SEQUENTIAL || settings->force))
-		return usage("--append is for one file that is not replaced: not with --mode and --force",
-			     "-o FILE --append");
-	if (settings->append && settings->output &&
-	    (!strcmp(settings->output, "-") || !strncmp(settings->output, "/dev/", 5)))
-		return usage("--append needs a file with a name", "-o FILE --append");
-	if (settings->mode == RECORD_MODE_SEQUENTIAL && (settings->part_time || settings->keep))
-		return usage("--part-time and --keep are for several files", "--mode newfile");
-	if (settings->mode == RECORD_MODE_SEQUENTIAL)
-		return 0;
-	if (settings->mode == RECORD_MODE_NEWFILE && !settings->max_size && !settings->part_time)
-		return usage("--mode newfile needs to know when a file is full", "--max-size 100M, or --part-time 60s");
-	if (settings->mode >= RECORD_MODE_CIRCULAR && (settings->part_time || settings->keep))
-		return usage("--part-time and --keep are for --mode newfile: all that is kept has --max-size",
-			     "--max-size 100M");
-	if (settings->mode == RECORD_MODE_CIRCULAR && !settings->max_size)
-		return usage("--mode circular needs to know the size of all files together", "--max-size 100M");
-	if (settings->mode >= RECORD_MODE_BUFFERING && !settings->max_size)
-		settings->max_size = MEMORY_SIZE;
-	if (settings->mode == RECORD_MODE_REALTIME && !settings->session_name)
-		return usage("--mode realtime is for a session: others read it by its name",
-			     "ptl-record start NAME --mode realtime");
-	if (settings->mode == RECORD_MODE_REALTIME && settings->output)
-		return usage("--mode realtime writes no file", "--mode buffering -o FILE");
-	if (settings->output && (!strcmp(settings->output, "-") || !strncmp(settings->output, "/dev/", 5)))
-		return usage("several files need names, and a pipe has none", "-o FILE");
-	return 0;
-}
-
-static bool wants_kernel(const struct record_settings *settings)
-{
-	return settings->tracepoints.count || settings->flags;
-}
-
-/* Checks whether options name processes or threads, on any CPU. */
-static bool names_threads(const struct record_settings *settings)
-{
-	return settings->pt.pids.count || settings->pt.tids.count || settings->pt.processes.count;
-}
-
-/* Checks whether options ask for running programs. */
-static bool names_running(const struct record_settings *settings)
-{
-	return names_threads(settings) || settings->pt.cpus;
-}
-
-/* Returns an option that only the CPU's packets support; NULL without such an option. */
-static const char *option_of_cpu(const struct record_pt_settings *pt)
-{
-	return pt->filters.count            ? "--filter"
-	       : pt->snapshot               ? "--snapshot"
-	       : pt->terms                  ? "--pt"
-	       : pt->per_thread             ? "--per-thread"
-	       : pt->code != RECORD_PT_USER ? "--code"
-					    : NULL;
-}
-
-/* Checks the options for Intel PT. Returns an exit status. */
-static int check_pt(struct record_settings *settings)
-{
-	const struct record_pt_settings *pt = &settings->pt;
-	const char *only = option_of_cpu(pt);
-
-	if (only && !strcmp(settings->source, "auto"))
-		settings->source = "intel_pt";
-	if (only && strcmp(settings->source, "intel_pt") != 0) {
-		common_message_error("%s is for packets that the CPU makes", only);
-		common_message_hint("--source intel_pt");
-		return COMMON_EXIT_USAGE;
-	}
-	if (settings->command && names_threads(settings))
-		return usage("--pid, --tid and --process record what was started elsewhere, instead of a command",
-			     "--duration ends it");
-	if (pt->cpus && names_threads(settings))
-		return usage("--cpus records whatever runs there, --pid, --tid and --process threads wherever they run",
-			     "one of them");
-	if (pt->max_cpus && !settings->command && !pt->cpus)
-		return usage("--max-cpus is for a command, or for --cpus: what runs already stays on its CPUs",
-			     "taskset -p binds a process");
-	if (!pt->snapshot && (pt->triggers.count || pt->whens.count || pt->depth))
-		return usage(
-			"--snapshot-at, --snapshot-when and --snapshot-depth are for packets that are written over",
-			"--snapshot");
-	if (!pt->triggers.count && (pt->over || (pt->snapshots_max && !pt->whens.count)))
-		return usage("--over and --snapshots say more about a function that is reached",
-			     "--snapshot-at 'FUNCTION @ FILE'");
-	if (pt->per_thread && pt->cpus)
-		return usage("--per-thread is for threads, and --cpus for CPUs", "one of them");
-	return 0;
-}
-
-/*
- * Checks --per-cpu: only the source software has virtual CPUs, and only time distinguishes threads. Returns an exit
- * status.
- */
-static int check_virtual_cpus(struct record_settings *settings)
-{
-	if (!settings->per_cpu)
-		return 0;
-	if (!strcmp(settings->source, "auto"))
-		settings->source = "software";
-	if (strcmp(settings->source, "software") != 0)
-		return usage("--per-cpu is of packets made by software", "--source software");
-	if (settings->timing == PTL_TIMING_NONE)
-		return usage("--per-cpu needs packets of time, by which threads are distinguished", "--timing tsc");
-	return 0;
-}
-
-/* Checks the source for running programs. Returns an exit status. */
-static int check_running(struct record_settings *settings)
-{
-	const bool by_cpu = settings->pt.tids.count || settings->pt.processes.count || settings->pt.cpus;
-
-	if (by_cpu && !strcmp(settings->source, "auto"))
-		settings->source = "intel_pt";
-	if (by_cpu && strcmp(settings->source, "intel_pt") != 0)
-		return usage("--tid, --process and --cpus need packets that the CPU makes", "--source intel_pt");
-	if (settings->pt.pids.count && strcmp(settings->source, "auto") != 0 &&
-	    !record_source_needs_no_command(settings->source)) {
-		common_message_error("source %s cannot record what runs already", settings->source);
-		common_message_hint("--source software, or --source intel_pt");
-		return COMMON_EXIT_USAGE;
-	}
-	return 0;
-}
-
-/* Checks the combination of options. Returns an exit status. */
-static int check_settings(struct record_settings *settings)
-{
-	const bool running = names_running(settings);
-	const bool by_software = settings->start_at || settings->stop_at || settings->values.count;
-
-	if (!settings->command && !settings->attach && !running && !wants_kernel(settings))
-		return usage("no command to record",
-			     "ptl-record -- COMMAND, --pid PID, or --flags latency for the whole system");
-	if (by_software && !strcmp(settings->source, "auto"))
-		settings->source = "software";
-	if (check_running(settings))
-		return COMMON_EXIT_USAGE;
-	if (check_pt(settings))
-		return COMMON_EXIT_USAGE;
-	if (!settings->command && !running && !strcmp(settings->source, "auto"))
-		settings->source = "none";
-	if (check_virtual_cpus(settings))
-		return COMMON_EXIT_USAGE;
-	if (!settings->command && !running && strcmp(settings->source, "none") != 0)
-		return usage("packets come from a command that is started here, and there is none", "--source none");
-	if (!strcmp(settings->source, "none") &&
-	    (settings->timing_given || settings->psb_period_given || !settings->return_compression))
-		return usage("--timing, --psb-period and --no-retcomp are of packets, and --source none makes none",
-			     "leave them out, or --source software");
-	if (by_software && strcmp(settings->source, "software") != 0)
-		return usage("--start-at, --stop-at and --values are of packets made by software", "--source software");
-	if (settings->attach && !settings->rule_count && !settings->session_name)
-		return usage("--attach-providers needs a --provider", "--provider '*'");
-	if (settings->only.count && !settings->rule_count && !wants_kernel(settings) && !settings->session_name)
-		return usage("--only says which of the events are recorded, and none are asked for", "--provider '*'");
-	if (settings->stacks.count && !wants_kernel(settings) && !settings->session_name)
-		return usage("--stack is for events of the kernel, and there is none", "-e sched:sched_switch");
-	if ((settings->rule_count || wants_kernel(settings)) && settings->clock == PTL_CLOCK_VIRTUAL)
-		return usage("providers' events are in real time, which has no place on the "
-			     "virtual clock",
-			     "--clock real, or no --provider");
-	if (!strcmp(settings->source, "intel_pt") && settings->clock == PTL_CLOCK_VIRTUAL)
-		return usage("--source intel_pt has no virtual clock", "--source software");
-	if (settings->clock == PTL_CLOCK_SYSTEM && strcmp(settings->source, "none") != 0)
-		return usage("packets do not count the time of day", "--source none, or ptl-dump events --absolute");
-	if (settings->clock == PTL_CLOCK_PERF &&
-	    (!strcmp(settings->source, "software") || !strcmp(settings->source, "auto")))
-		return usage("packets made by software do not count the TSC of this machine",
-			     "--source intel_pt, --source none, or --clock real");
-	if (check_mode(settings) || record_repeat_check(settings))
-		return COMMON_EXIT_USAGE;
-	if (settings->session_name && !settings->command && settings->output && !strcmp(settings->output, "-"))
-		return usage("a session in the background has no standard output: -o names a file",
-			     "ptl-record start NAME --mode realtime, and --live NAME to read it");
-	if (strcmp(settings->source, "none") != 0)
-		return 0;
-	if (settings->clock == PTL_CLOCK_VIRTUAL)
-		return usage("--source none has no virtual clock", "--source software");
-	/* Without packets, no decoder needs code. Only stacks of a command need names. */
-	if (!settings->embed_given && (!settings->stacks.count || !settings->command))
-		settings->embed = ELF_EMBED_NONE;
-	return 0;
-}
-
 /* Prepares the requests to debuginfod servers, which start after the recording. Returns an exit status. */
 static int prepare_debuginfod(const struct record_settings *settings)
 {
 	if (!settings->debuginfod)
 		return 0;
 	if (settings->embed < ELF_EMBED_SYMBOLS)
-		return usage("--debuginfod asks for names of functions, and none are put into this trace",
-			     "--embed symbols");
+		return record_usage("--debuginfod asks for names of functions, and none are put into this trace",
+				    "--embed symbols");
 	if (elf_debuginfod_enable() < 0)
-		return usage(ptl_error_text(),
-			     "DEBUGINFOD_URLS=https://debuginfod.debian.net ptl-record --debuginfod ...");
+		return record_usage(ptl_error_text(),
+				    "DEBUGINFOD_URLS=https://debuginfod.debian.net ptl-record --debuginfod ...");
 	elf_debuginfod_hold(true);
 	return 0;
 }
@@ -506,11 +310,11 @@ static int record(struct record_settings *settings, int argc, char **argv)
 	if (settings->list_sources || settings->list_providers)
 		return list_sessions(settings, argv[first]);
 	if (settings->json)
-		return usage("--json is for --list-providers", "ptl-dump --json for what is recorded");
+		return record_usage("--json is for --list-providers", "ptl-dump --json for what is recorded");
 	settings->command = first == argc ? NULL : argv + first;
 	/* A session without a command records all programs of the user. */
-	settings->attach |= settings->session_name && !settings->command && !names_running(settings);
-	status = check_settings(settings);
+	settings->attach |= settings->session_name && !settings->command && !record_settings_name_running(settings);
+	status = record_settings_check(settings);
 	if (!status)
 		status = prepare_debuginfod(settings);
 	if (status)
@@ -526,10 +330,10 @@ static int start_named_session(struct record_settings *settings, int argc, char 
 	if (argc < 2 || argv[1][0] == '-') {
 		if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
 			return record(settings, argc, argv);
-		return usage("a session needs a name: ptl-record start NAME ...", "ptl-record start --help");
+		return record_usage("a session needs a name: ptl-record start NAME ...", "ptl-record start --help");
 	}
 	if (common_session_name(argv[1], &settings->session_name) < 0)
-		return usage(ptl_error_text(), "ptl-record start web -p 'MyCompany-Server'");
+		return record_usage(ptl_error_text(), "ptl-record start web -p 'MyCompany-Server'");
 	return record(settings, argc - 1, argv + 1);
 }
 
