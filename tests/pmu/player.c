@@ -15,6 +15,8 @@
  *   burst CPU FIRST END P H T       aux without waiting: bytes without room are lost, and the event stops
  *   flood CPUS RATE BYTES P H T     puts BYTES bytes of the file, repeated, into the first CPUs' areas: RATE per second
  *                                     each, or (0) as fast as the reader reads; bytes without room are lost
+ *   hit CPU ACTION P H T            an event with this action happens: 2 pauses packets, 4 resumes packets; while packets
+ *                                     are paused, aux puts nothing
  *   record CPU TYPE MISC P H T HEX  puts a record with this body
  *   raw CPU HEX                     puts raw bytes, for a kernel that cannot be trusted
  *   aux_head CPU N                  sets aux_head of the page
@@ -326,6 +328,13 @@ static void play_flood(const struct words *w)
 	pmu_play_flood((unsigned)w->n[0], w->n[1], w->n[2], &ids);
 }
 
+static void play_hit(const struct words *w)
+{
+	const struct pmu_ids ids = ids_of(w->n[2], w->n[3], w->n[4], w->n[0]);
+
+	pmu_play_hit((int)w->n[0], (uint32_t)w->n[1], &ids);
+}
+
 static void play_aux_head(const struct words *w)
 {
 	__atomic_store_n(&pmu_page_of(pmu_ring_of((int)w->n[0]))->aux_head, w->n[1], __ATOMIC_RELEASE);
@@ -413,35 +422,21 @@ static const struct shape {
 	int numbers;
 	void (*play)(const struct words *w);
 } shapes[] = {
-	{"process", 2, play_process},
-	{"real", 2, play_real},
-	{"packets", 1, play_packets},
-	{"bytes", 0, play_bytes},
-	{"map", 6, play_map},
-	{"exec", 2, play_exec},
-	{"fork", 5, play_fork},
-	{"end", 4, play_end},
-	{"start", 4, play_start},
-	{"in", 4, play_in},
-	{"out", 4, play_out},
-	{"over", 6, play_over},
-	{"aux", 7, play_aux},
-	{"burst", 6, play_burst},
-	{"flood", 6, play_flood},
-	{"poke", 2, play_poke},
-	{"symbol", 4, play_symbol},
-	{"record", 6, play_any},
-	{"raw", 1, play_raw},
-	{"aux_head", 2, play_aux_head},
-	{"executes", 2, play_executes},
-	{"enabled", 1, play_enabled},
-	{"signal", 0, play_signal},
-	{"stall", 0, play_stall},
-	{"stalled", 0, play_stalled},
-	{"go_on", 0, play_go_on},
-	{"count_lost", 1, play_count_lost},
-	{"pause", 1, play_pause},
-	{"wait_file", 0, play_wait_file},
+	{"process", 2, play_process},   {"real", 2, play_real},
+	{"packets", 1, play_packets},   {"bytes", 0, play_bytes},
+	{"map", 6, play_map},           {"exec", 2, play_exec},
+	{"fork", 5, play_fork},         {"end", 4, play_end},
+	{"start", 4, play_start},       {"in", 4, play_in},
+	{"out", 4, play_out},           {"over", 6, play_over},
+	{"aux", 7, play_aux},           {"burst", 6, play_burst},
+	{"flood", 6, play_flood},       {"hit", 5, play_hit},
+	{"poke", 2, play_poke},         {"symbol", 4, play_symbol},
+	{"record", 6, play_any},        {"raw", 1, play_raw},
+	{"aux_head", 2, play_aux_head}, {"executes", 2, play_executes},
+	{"enabled", 1, play_enabled},   {"signal", 0, play_signal},
+	{"stall", 0, play_stall},       {"stalled", 0, play_stalled},
+	{"go_on", 0, play_go_on},       {"count_lost", 1, play_count_lost},
+	{"pause", 1, play_pause},       {"wait_file", 0, play_wait_file},
 };
 
 static void play_line(const char *line)

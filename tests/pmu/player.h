@@ -59,7 +59,13 @@ void pmu_put(struct pmu_event *event, const void *data, size_t size);
 void pmu_record(struct pmu_event *event, uint32_t type, uint16_t misc, const void *body, size_t size,
 		const struct pmu_ids *ids);
 
+/* Puts a sample without a trailer. */
+void pmu_sample(struct pmu_event *event, const void *body, size_t size);
+
 /* ---- player_aux.c: packets into AUX areas */
+
+/* An event of the CPU with this action happens: its group's packets are paused or resumed, and a sample tells so. */
+void pmu_play_hit(int cpu, uint32_t action, const struct pmu_ids *ids);
 
 void pmu_play_aux(int cpu, size_t first, size_t end, uint64_t flags, const struct pmu_ids *ids);
 /*

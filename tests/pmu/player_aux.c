@@ -67,12 +67,55 @@ static void wait_until_enabled(const struct pmu_event *event)
 	}
 }
 
+/* Returns whether the packets of the CPU are paused: every enabled Intel PT event with these rings is paused. */
+static bool is_paused(const struct pmu_event *event)
+{
+	bool paused = false;
+
+	for (size_t i = 0; i < PMU_EVENTS_MAX; i++) {
+		const struct pmu_event *other = &pmu_events[i];
+
+		if (!other->used || other->attr.type != pmu_type || (other != event && other->output != event) ||
+		    !__atomic_load_n(&other->enabled, __ATOMIC_ACQUIRE))
+			continue;
+		if (!other->paused)
+			return false;
+		paused = true;
+	}
+	return paused;
+}
+
+void pmu_play_hit(int cpu, uint32_t action, const struct pmu_ids *ids)
+{
+	struct pmu_event *event = pmu_ring_of(cpu), *member = NULL;
+	uint64_t body[4];
+
+	for (size_t i = 0; i < PMU_EVENTS_MAX && !member; i++)
+		if (pmu_events[i].used && pmu_events[i].leader && pmu_events[i].action == action &&
+		    pmu_events[i].output == event)
+			member = &pmu_events[i];
+	if (!member)
+		pmu_die("no event of CPU %d has the action %u", cpu, action);
+	wait_until_enabled(event);
+	member->leader->paused = action == PMU_PAUSE;
+	body[0] = pmu_id(member);
+	body[1] = pmu_real(ids->pid) | (uint64_t)pmu_real(ids->tid) << 32;
+	body[2] = pmu_playing.start + ids->time;
+	body[3] = ids->cpu;
+	pmu_sample(event, body, sizeof(body));
+}
+
 void pmu_play_aux(int cpu, size_t first, size_t end, uint64_t flags, const struct pmu_ids *ids)
 {
 	struct pmu_event *event = pmu_ring_of(cpu);
 
 	if (end > pmu_playing.size || first > end)
 		pmu_die("packets %zu to %zu of %zu", first, end, pmu_playing.size);
+	wait_until_enabled(event);
+	if (is_paused(event)) {
+		pmu_log("paused cpu=%d bytes=%zu\n", cpu, end - first);
+		return;
+	}
 	for (int i = 0; first < end; i++) {
 		const uint64_t room = room_of(event);
 		const size_t size = end - first < room ? end - first : (size_t)room;

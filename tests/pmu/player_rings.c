@@ -135,3 +135,13 @@ void pmu_record(struct pmu_event *event, uint32_t type, uint16_t misc, const voi
 	event->unsaid = 0;
 	pmu_put(event, data, used);
 }
+
+void pmu_sample(struct pmu_event *event, const void *body, size_t size)
+{
+	const struct perf_event_header header = {.type = PERF_RECORD_SAMPLE, .size = (uint16_t)(sizeof(header) + size)};
+	uint8_t data[256];
+
+	memcpy(data, &header, sizeof(header));
+	memcpy(data + sizeof(header), body, size);
+	pmu_put(event, data, header.size);
+}

@@ -254,10 +254,44 @@ static int refuse(int error)
 	return -1;
 }
 
-static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu)
+/* Returns perf_event_attr.aux_action, which stands behind aux_sample_size. */
+static uint32_t action_of(const struct perf_event_attr *attr)
+{
+	const size_t offset = offsetof(struct perf_event_attr, aux_sample_size) + sizeof(attr->aux_sample_size);
+	uint32_t action;
+
+	memcpy(&action, (const uint8_t *)attr + offset, sizeof(action));
+	return action;
+}
+
+/*
+ * Checks the action as perf_event_alloc and perf_get_aux_event of the kernel do: returns an errno, or 0. leader: NULL
+ * without a group.
+ */
+static int check_action(const struct perf_event_attr *attr, const struct pmu_event *leader, pid_t pid, int cpu)
+{
+	const uint32_t action = action_of(attr);
+	const int without = (int)number_in("no_pause", 10);
+
+	if (!action)
+		return 0;
+	if (action & ~(PMU_START_PAUSED | PMU_PAUSE | PMU_RESUME))
+		return EINVAL;
+	if (without)
+		return action & PMU_START_PAUSED ? without : EINVAL;
+	if (action & PMU_START_PAUSED && attr->type != pmu_type)
+		return EOPNOTSUPP;
+	if ((action & PMU_PAUSE && action & PMU_RESUME) || (action & (PMU_PAUSE | PMU_RESUME) && !leader))
+		return EINVAL;
+	if (leader && (leader->attr.type != pmu_type || leader->pid != pid || leader->cpu != cpu))
+		return EINVAL;
+	return 0;
+}
+
+static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu, struct pmu_event *leader)
 {
 	const bool is_pt = attr->type == pmu_type && pmu_type;
-	const int wanted = (int)number_in("refuse", 10);
+	const int wanted = (int)number_in("refuse", 10), action_error = check_action(attr, leader, pid, cpu);
 	struct pmu_event *event = NULL;
 
 	pmu_log("open type=%s config=%#llx pid=%d cpu=%d inherit=%d on_exec=%d user=%d kernel=%d switch=%d "
@@ -265,6 +299,11 @@ static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu)
 		is_pt ? "intel_pt" : "software", (unsigned long long)attr->config, pid, cpu, (int)attr->inherit,
 		(int)attr->enable_on_exec, !attr->exclude_user, !attr->exclude_kernel, (int)attr->context_switch,
 		(int)attr->use_clockid, attr->namespaces && attr->cgroup);
+	if (action_of(attr))
+		pmu_log("action %u of type %u period=%llu kernel=%d\n", action_of(attr), is_pt ? 0 : attr->type,
+			(unsigned long long)attr->sample_period, !attr->exclude_kernel);
+	if (action_error)
+		return refuse(action_error);
 	if (is_pt && (wanted || !is_valid(attr->config)))
 		return refuse(wanted ? wanted : EINVAL);
 	if ((pid == -1 && cpu == -1) || attr->size != sizeof(*attr) || (attr->read_format && number_in("old", 10)))
@@ -276,19 +315,23 @@ static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu)
 		return refuse(EMFILE);
 	*event = (struct pmu_event){.used = true, .attr = *attr, .pid = pid, .cpu = cpu, .memory = -1};
 	event->enabled = !attr->disabled;
+	event->action = action_of(attr);
+	event->paused = (event->action & PMU_START_PAUSED) != 0;
+	event->leader = leader;
 	event->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return event->fd;
 }
 
 /*
- * Returns whether the event is simulated: Intel PT, its sideband and the clock. The kernel provides tracepoints and
+ * Returns whether the event is simulated: Intel PT, the members of its group, its sideband and the clock. The kernel provides tracepoints and
  * counters.
  */
 static bool is_ours(const struct perf_event_attr *attr)
 {
-	return attr->type == pmu_type || (attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_DUMMY &&
-					  (!attr->sample_type || attr->context_switch || attr->mmap || attr->comm ||
-					   attr->task || attr->text_poke));
+	return attr->type == pmu_type || action_of(attr) ||
+	       (attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_DUMMY &&
+		(!attr->sample_type || attr->context_switch || attr->mmap || attr->comm || attr->task ||
+		 attr->text_poke));
 }
 
 long syscall(long number, ...)
@@ -307,7 +350,8 @@ long syscall(long number, ...)
 	if (number != SYS_perf_event_open || !is_here() || !is_ours((const struct perf_event_attr *)words[0]))
 		return NEXT(syscall)(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 	pthread_mutex_lock(&pmu_lock);
-	result = open_event((const struct perf_event_attr *)words[0], (pid_t)words[1], (int)words[2]);
+	result = open_event((const struct perf_event_attr *)words[0], (pid_t)words[1], (int)words[2],
+			    (int)words[3] < 0 ? NULL : find((int)words[3]));
 	pthread_mutex_unlock(&pmu_lock);
 	if (result >= 0 && (pid_t)words[1] > 0 && ((const struct perf_event_attr *)words[0])->enable_on_exec)
 		pmu_play((pid_t)words[1]);
@@ -443,6 +487,11 @@ void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t 
 
 /* ---- control --------------------------------------------------------------------------------- */
 
+uint64_t pmu_id(const struct pmu_event *event)
+{
+	return PMU_FIRST_ID + (uint64_t)(event - pmu_events);
+}
+
 static int set_output(struct pmu_event *event, int fd)
 {
 	struct pmu_event *to = find(fd);
@@ -491,7 +540,11 @@ int ioctl(int fd, unsigned long request, ...)
 	} else if (request == PERF_EVENT_IOC_SET_OUTPUT) {
 		result = set_output(event, (int)(intptr_t)argument);
 	} else if (request == PERF_EVENT_IOC_SET_FILTER) {
-		result = set_filter(argument);
+		result = event->attr.type == pmu_type ? set_filter(argument) : 0;
+	} else if (request == PERF_EVENT_IOC_ID) {
+		const uint64_t id = pmu_id(event);
+
+		memcpy(argument, &id, sizeof(id));
 	} else {
 		result = refuse(ENOTTY);
 	}

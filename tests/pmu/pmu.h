@@ -8,6 +8,8 @@
  *   online      replaces /sys/devices/system/cpu/online, if present
  *   kernel/     replaces /proc/kcore, /proc/kallsyms, /sys/kernel/notes and /sys/module
  *   old         1: the kernel does not count lost records
+ *   no_pause    an error that the kernel returns for a pause of packets: EINVAL before Linux 6.13, EOPNOTSUPP for a
+ *               driver without the capability
  *   script      the script to play: tests/pmu/player.c
  *   log         written by the library: calls with arguments
  *   done        written at the end of the script
@@ -23,6 +25,10 @@
 #include <sys/types.h>
 
 #define PMU_EVENTS_MAX 256
+/* Bits of perf_event_attr.aux_action, which older headers lack. */
+#define PMU_START_PAUSED 1u
+#define PMU_PAUSE 2u
+#define PMU_RESUME 4u
 
 /* An open event. */
 struct pmu_event {
@@ -43,6 +49,9 @@ struct pmu_event {
 	uint64_t aux_head;        /* AUX head according to the records */
 	uint64_t lost;            /* number of records without room */
 	uint64_t unsaid;          /* lost records not yet reported by PERF_RECORD_LOST */
+	uint32_t action;          /* bits of perf_event_attr.aux_action */
+	struct pmu_event *leader; /* event whose packets the action pauses or resumes */
+	bool paused;              /* Intel PT: no packets, although enabled */
 };
 
 extern struct pmu_event pmu_events[PMU_EVENTS_MAX];
@@ -55,6 +64,10 @@ extern struct pmu_clock {
 	uint32_t mult;
 	uint16_t shift;
 } pmu_clock;
+
+/* Returns the event's id, as in its samples. */
+#define PMU_FIRST_ID 100
+uint64_t pmu_id(const struct pmu_event *event);
 
 const char *pmu_folder(void);
 void pmu_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
