@@ -72,11 +72,35 @@ bool record_settings_name_running(const struct record_settings *settings)
 static const char *option_of_cpu(const struct record_pt_settings *pt)
 {
 	return pt->filters.count            ? "--filter"
+	       : pt->max_rate               ? "--max-rate"
 	       : pt->snapshot               ? "--snapshot"
 	       : pt->terms                  ? "--pt"
 	       : pt->per_thread             ? "--per-thread"
 	       : pt->code != RECORD_PT_USER ? "--code"
 					    : NULL;
+}
+
+/* Checks the options that pause packets or leave packets out. Returns an exit status. */
+static int check_pauses(struct record_settings *settings)
+{
+	const struct record_pt_settings *pt = &settings->pt;
+
+	if (!pt->resume_at != !pt->pause_at)
+		return record_usage("--only-between 'FIRST' needs --and 'LAST', and the other way round",
+				    "--only-between begin_request --and end_request");
+	if (pt->resume_at && !strcmp(settings->source, "auto"))
+		settings->source = "intel_pt";
+	if (pt->resume_at && strcmp(settings->source, "intel_pt") != 0)
+		return record_usage("--only-between is for packets that the CPU makes: --source intel_pt",
+				    "--source software with --start-at FIRST --stop-at LAST records once; "
+				    "ptl-relog --between FIRST --and LAST cuts a trace afterwards");
+	if (pt->max_rate && pt->snapshot)
+		return record_usage("--max-rate is for packets that are all kept, and --snapshot keeps the last",
+				    "--aux-buffer says how many --snapshot keeps");
+	if (pt->max_rate && pt->resume_at)
+		return record_usage("--max-rate turns Intel PT off, and --only-between would miss its events meanwhile",
+				    "one of them");
+	return 0;
 }
 
 /* Checks the options for Intel PT. Returns an exit status. */
@@ -85,6 +109,8 @@ static int check_pt(struct record_settings *settings)
 	const struct record_pt_settings *pt = &settings->pt;
 	const char *only = option_of_cpu(pt);
 
+	if (check_pauses(settings))
+		return COMMON_EXIT_USAGE;
 	if (only && !strcmp(settings->source, "auto"))
 		settings->source = "intel_pt";
 	if (only && strcmp(settings->source, "intel_pt") != 0) {

@@ -176,7 +176,7 @@ static int show_calls(struct dump_run *run, struct analysis_calls *calls, const 
 
 	observer.context = &tree;
 	if (options->events)
-		status = dump_flow_events_open(run, &event_print, &event_format, &calls_run.events);
+		status = dump_flow_events_open(run, &event_print, &event_format, false, &calls_run.events);
 	if (status == 0 && options->until)
 		status = hold_output(&calls_run);
 	if (status == 0)

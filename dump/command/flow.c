@@ -97,8 +97,9 @@ static int show_flow(struct dump_run *run, struct dump_flow_print *print, const 
 	view_options.by_time = options->merge;
 	if (!view_options.threads)
 		view_options.threads = dump_flow_threads(options->level);
-	if (status == 0 && options->events)
-		status = dump_flow_events_open(run, print, flow_run.format, &flow_run.events);
+	/* Text shows where packets are paused, as the flow alone looks like a long system call. */
+	if (status == 0 && (options->events || (!options->shared.json && dump_flow_events_tell_pauses(run->trace))))
+		status = dump_flow_events_open(run, print, flow_run.format, !options->events, &flow_run.events);
 	if (status == 0)
 		status = dump_flow_view_run(&flow_run, &view_options);
 	common_progress_end();

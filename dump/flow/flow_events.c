@@ -3,6 +3,7 @@
 #include "dump/flow/flow_events.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/event/event_names.h"
 #include "common/error.h"
@@ -29,7 +30,24 @@ struct dump_flow_events {
 	struct common_hash_map by_thread;    /* index in `lists` */
 	struct dump_flow_event_list **lists; /* owned; a single list if print->merged */
 	size_t count;
+	bool pauses_only;
 };
+
+/* ---- pauses of packets (record/intel_pt/between_log.c) --------------------------------------------- */
+
+static bool is_pause(const struct ptl_schema *schema)
+{
+	return schema && schema->provider_name && schema->event_name && !strcmp(schema->provider_name, "PTL-Record") &&
+	       (!strcmp(schema->event_name, "Paused") || !strcmp(schema->event_name, "Resumed"));
+}
+
+bool dump_flow_events_tell_pauses(const struct ptl_trace *trace)
+{
+	for (size_t i = 0; i < ptl_schema_count(trace); i++)
+		if (is_pause(ptl_schema_at(trace, i)))
+			return true;
+	return false;
+}
 
 /* ---- reading --------------------------------------------------------------------------------------- */
 
@@ -102,6 +120,8 @@ static int flow_take_event(void *context, struct ptl_trace *trace, const struct 
 	struct dump_flow_event_list *list;
 	int status;
 
+	if (events->pauses_only && !is_pause(schema))
+		return 0;
 	if (!analysis_filter_wants_thread(filter, event->pid, event->tid) ||
 	    !common_id_set_has(&filter->cpus, event->cpu))
 		return 0;
@@ -131,7 +151,7 @@ static int read_events(struct dump_flow_events *events)
 }
 
 int dump_flow_events_open(struct dump_run *run, const struct dump_flow_print *print,
-			  const struct dump_flow_format *format, struct dump_flow_events **result)
+			  const struct dump_flow_format *format, bool pauses_only, struct dump_flow_events **result)
 {
 	struct dump_flow_events *events = calloc(1, sizeof(*events));
 	int status;
@@ -141,6 +161,7 @@ int dump_flow_events_open(struct dump_run *run, const struct dump_flow_print *pr
 	events->run = *run;
 	events->print = print;
 	events->format = format;
+	events->pauses_only = pauses_only;
 	events->values = (struct analysis_values){.start_time = print->start_time, .names = &events->names};
 	events->printer = (struct dump_event_printer){
 		.run = &events->run, .timeline = print->timeline, .values = &events->values, .in_flow = true};

@@ -13,12 +13,15 @@ struct dump_flow_events;
 /* Events of one thread, or of all threads, ordered by time. */
 struct dump_flow_event_list;
 
+/* Returns whether the trace has events of ptl-record that tell where packets are paused. */
+bool dump_flow_events_tell_pauses(const struct ptl_trace *trace);
+
 /*
- * Formats the lines of all selected events, and keeps them in memory. `print` and all it points to must outlive the
- * events. Returns 0, PTL_NO_MEMORY, or a status of ptl_process.
+ * Formats the lines of all selected events, or of pauses alone, and keeps the lines in memory. `print` and all it points
+ * to must outlive the events. Returns 0, PTL_NO_MEMORY, or a status of ptl_process.
  */
 int dump_flow_events_open(struct dump_run *run, const struct dump_flow_print *print,
-			  const struct dump_flow_format *format, struct dump_flow_events **events);
+			  const struct dump_flow_format *format, bool pauses_only, struct dump_flow_events **events);
 void dump_flow_events_close(struct dump_flow_events *events);
 
 /* If print->merged: returns the lines of all events, for dump_flow_merge_add. */

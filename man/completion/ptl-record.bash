@@ -39,7 +39,7 @@ _ptl_record()
 			;;
 		-o | --output | --embed | --debug-path | --list-probes | --compress | --compress-threads | --flush-interval | --flags | -e | --event | --stack | --event-buffer | --mode | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --timing | --clock | --psb-period | --per-cpu | --source | \
 			--buffer | --threads | -p | --provider | --provider-buffer | --duration | --runs | --pid | --tid | --process | --max-cpus | \
-			--cpus | --code | --pt | --filter | --aux-buffer | --aux-queue | --drain-threads | --snapshot-at | --snapshot-when | --over | --snapshot-depth | --snapshots | --start-at | --stop-at | --values)
+			--cpus | --code | --pt | --filter | --only-between | --and | --max-rate | --aux-buffer | --aux-queue | --drain-threads | --snapshot-at | --snapshot-when | --over | --snapshot-depth | --snapshots | --start-at | --stop-at | --values)
 			[[ ${COMP_WORDS[i + 1]-} == = ]] && ((i++))
 			((i++))
 			;;
@@ -80,7 +80,7 @@ _ptl_record()
 		return
 		;;
 	--compress | --compress-threads | --flush-interval | -e | --event | --stack | --event-buffer | --max-size | --part-time | --keep | --write-buffer | --write-buffers | --psb-period | --per-cpu | --buffer | --threads | --provider-buffer | --duration | --runs | --pid | --tid | --process | --max-cpus | \
-		--cpus | --pt | --filter | --aux-buffer | --aux-queue | --drain-threads | --snapshot-at | --snapshot-when | --over | --snapshot-depth | --snapshots | --start-at | --stop-at | --values)
+		--cpus | --pt | --filter | --only-between | --and | --max-rate | --aux-buffer | --aux-queue | --drain-threads | --snapshot-at | --snapshot-when | --over | --snapshot-depth | --snapshots | --start-at | --stop-at | --values)
 		return
 		;;
 	esac

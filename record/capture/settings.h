@@ -49,6 +49,9 @@ struct record_pt_settings {
 	/* bytes of packets that may wait in memory; 0: depends on CPUs and memory */
 	uint64_t queue_size;
 	uint32_t drain_threads; /* threads that copy packets to the queue; 0: depends on CPUs */
+	/* events or functions that resume and pause the packets; NULL: no pauses */
+	const char *resume_at, *pause_at;
+	uint64_t max_rate; /* bytes of packets per second; 0: no limit */
 };
 
 /* Action at the maximum size or time of a file. */

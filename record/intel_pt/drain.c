@@ -123,12 +123,15 @@ static int skip_to(struct intel_pt_buffer *buffer, uint64_t head)
 	return intel_pt_stream_interrupt(&buffer->stream, skipped, "the ring for packets made no sense");
 }
 
-static int take_record(struct intel_pt_buffer *buffer, const struct perf_event_header *record, uint64_t aux_head)
+static int take_record(const struct intel_pt *pt, struct intel_pt_buffer *buffer,
+		       const struct perf_event_header *record, uint64_t aux_head)
 {
 	struct intel_pt_ids ids;
 	struct aux aux;
-	int status = 0;
+	int status = intel_pt_between_record(pt, buffer, record);
 
+	if (status < 0 || record->type == PERF_RECORD_SAMPLE)
+		return status;
 	if (read_aux(record, &aux)) {
 		if (intel_pt_record_ids(record, &ids) && ids.time > buffer->stream.time)
 			buffer->stream.time = ids.time;
@@ -157,7 +160,7 @@ static int take_records(const struct intel_pt *pt, struct intel_pt_buffer *buffe
 			if (is_ahead(buffer, &aux, *aux_head) && !pt->finishing)
 				return 0;
 		}
-		status = take_record(buffer, record, *aux_head);
+		status = take_record(pt, buffer, record, *aux_head);
 		record_data_ring_taken(&buffer->ring.data, record);
 	}
 	return status;
@@ -179,7 +182,7 @@ static int drain_buffer(const struct intel_pt *pt, struct intel_pt_buffer *buffe
 	status = take_until(buffer, aux_head);
 	intel_pt_ring_aux_taken(&buffer->ring, read_until(buffer));
 	/* The kernel has stopped the event for lack of room: restarts the event. */
-	if (buffer->stopped && pt->enabled)
+	if (buffer->stopped && intel_pt_events_may_start(pt))
 		intel_pt_buffer_control(buffer, PERF_EVENT_IOC_ENABLE);
 	buffer->stopped = false;
 	return status;

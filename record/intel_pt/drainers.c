@@ -73,7 +73,7 @@ static void relieve(const struct intel_pt_drainers *all, struct intel_pt_buffer 
 	buffer->full = there > area - area / FULL_SHARE;
 	if (there >= area / LATE_SHARE)
 		copy_area(all->pool, buffer, at, head);
-	if ((buffer->full || was_full) && __atomic_load_n(&all->pt->enabled, __ATOMIC_ACQUIRE))
+	if ((buffer->full || was_full) && intel_pt_events_may_start(all->pt))
 		intel_pt_buffer_control(buffer, PERF_EVENT_IOC_ENABLE);
 }
 

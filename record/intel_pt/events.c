@@ -31,7 +31,7 @@
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-static struct perf_event_attr common_attr(const struct intel_pt *pt, bool on_exec)
+struct perf_event_attr intel_pt_events_attr(const struct intel_pt *pt, bool on_exec)
 {
 	const enum record_pt_code code = pt->session->settings->pt.code;
 
@@ -54,20 +54,21 @@ static struct perf_event_attr common_attr(const struct intel_pt *pt, bool on_exe
 	};
 }
 
-static struct perf_event_attr pt_attr(const struct intel_pt *pt, bool on_exec)
+struct perf_event_attr intel_pt_events_pt_attr(const struct intel_pt *pt, bool on_exec)
 {
-	struct perf_event_attr attr = common_attr(pt, on_exec);
+	struct perf_event_attr attr = intel_pt_events_attr(pt, on_exec);
 
 	attr.type = pt->device.type;
 	attr.config = pt->config.word;
 	attr.sample_period = 1;
 	attr.aux_watermark = pt->snapshot ? 0 : (uint32_t)(pt->aux_size / WATERMARK_SHARE);
+	record_perf_event_set_action(&attr, pt->between ? RECORD_PERF_START_PAUSED : 0);
 	return attr;
 }
 
 static struct perf_event_attr sideband_attr(const struct intel_pt *pt, bool on_exec)
 {
-	struct perf_event_attr attr = common_attr(pt, on_exec);
+	struct perf_event_attr attr = intel_pt_events_attr(pt, on_exec);
 	const bool kernel = pt->session->settings->pt.code != RECORD_PT_USER;
 
 	attr.type = PERF_TYPE_SOFTWARE;
@@ -167,13 +168,21 @@ static int open_sideband(const struct intel_pt *pt, pid_t pid, uint32_t cpu, boo
 	return fd;
 }
 
-/* Closes the descriptors of an event outside of the buffer. Returns the status. */
-static int give_up(const struct intel_pt_event *event, int status)
+static void close_event(const struct intel_pt_event *event)
 {
+	for (unsigned i = 0; i < INTEL_PT_ACTIONS; i++)
+		if (event->actions[i] >= 0)
+			close(event->actions[i]);
 	if (event->sideband >= 0)
 		close(event->sideband);
 	if (event->fd >= 0)
 		close(event->fd);
+}
+
+/* Closes the descriptors of an event outside of the buffer. Returns the status. */
+static int give_up(const struct intel_pt_event *event, int status)
+{
+	close_event(event);
 	return status;
 }
 
@@ -189,6 +198,10 @@ static int join_ring(struct intel_pt *pt, struct intel_pt_buffer *buffer, const 
 	if (status == 0 &&
 	    ioctl(event->sideband, PERF_EVENT_IOC_SET_OUTPUT, buffer->count ? buffer->list[0].fd : event->fd) < 0)
 		status = common_fail_errno("context switches in the same buffer");
+	for (unsigned i = 0; status == 0 && i < INTEL_PT_ACTIONS; i++)
+		if (event->actions[i] >= 0 && ioctl(event->actions[i], PERF_EVENT_IOC_SET_OUTPUT,
+						    buffer->count ? buffer->list[0].fd : event->fd) < 0)
+			status = common_fail_errno("events of --only-between in the same buffer");
 	return status;
 }
 
@@ -206,10 +219,11 @@ static int add_event(struct intel_pt *pt, struct intel_pt_buffer *buffer, const 
 /* Opens the pair of events of one target. Returns GONE or MEMORY, or fails. */
 static int open_target(struct intel_pt *pt, struct intel_pt_buffer *buffer, pid_t pid, bool on_exec)
 {
-	struct perf_event_attr attr = pt_attr(pt, on_exec);
-	struct intel_pt_event event = {pid, record_perf_event_open(&attr, pid, (int)buffer->cpu), -1};
+	struct perf_event_attr attr = intel_pt_events_pt_attr(pt, on_exec);
+	struct intel_pt_event event = {.thread = pid, .sideband = -1, .actions = {-1, -1}};
 	int status;
 
+	event.fd = record_perf_event_open(&attr, pid, (int)buffer->cpu);
 	if (event.fd < 0)
 		return errno == ESRCH ? GONE : explain("Intel PT", pid, buffer->cpu);
 	if (pt->filter && ioctl(event.fd, PERF_EVENT_IOC_SET_FILTER, pt->filter) < 0)
@@ -217,6 +231,8 @@ static int open_target(struct intel_pt *pt, struct intel_pt_buffer *buffer, pid_
 	event.sideband = open_sideband(pt, pid, buffer->cpu, on_exec);
 	if (event.sideband < 0)
 		return give_up(&event, errno == ESRCH ? GONE : explain("context switches", pid, buffer->cpu));
+	if (intel_pt_between_open(pt, &event, buffer->cpu) < 0)
+		return give_up(&event, errno == ESRCH ? GONE : explain("--only-between", pid, buffer->cpu));
 	pthread_mutex_lock(&buffer->lock);
 	status = add_event(pt, buffer, &event);
 	pthread_mutex_unlock(&buffer->lock);
@@ -249,7 +265,12 @@ static int open_stream(struct intel_pt *pt, struct intel_pt_buffer *buffer)
 
 static uint64_t lost_by(const struct intel_pt_event *event)
 {
-	return record_perf_event_lost(event->fd) + record_perf_event_lost(event->sideband);
+	uint64_t lost = record_perf_event_lost(event->fd) + record_perf_event_lost(event->sideband);
+
+	for (unsigned i = 0; i < INTEL_PT_ACTIONS; i++)
+		if (event->actions[i] >= 0)
+			lost += record_perf_event_lost(event->actions[i]);
+	return lost;
 }
 
 int intel_pt_buffer_finish(struct intel_pt_buffer *buffer)
@@ -261,12 +282,6 @@ int intel_pt_buffer_finish(struct intel_pt_buffer *buffer)
 		open += lost_by(&buffer->list[i]);
 	status = intel_pt_records_lost(buffer, open);
 	return status < 0 ? status : intel_pt_stream_finish(&buffer->stream);
-}
-
-static void close_event(const struct intel_pt_event *event)
-{
-	close(event->sideband);
-	close(event->fd);
 }
 
 static void close_buffer(const struct intel_pt *pt, struct intel_pt_buffer *buffer)
@@ -333,12 +348,19 @@ void intel_pt_buffer_control(const struct intel_pt_buffer *buffer, unsigned long
 			(void)ioctl(buffer->list[i].fd, request, 0);
 }
 
-static void enable(struct intel_pt_event *event)
+bool intel_pt_events_may_start(const struct intel_pt *pt)
+{
+	return __atomic_load_n(&pt->enabled, __ATOMIC_ACQUIRE) && !__atomic_load_n(&pt->held, __ATOMIC_ACQUIRE);
+}
+
+/* held: Intel PT starts later. */
+static void enable(struct intel_pt_event *event, bool held)
 {
 	if (event->on || !event->thread)
 		return;
 	event->on = true;
-	(void)ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0);
+	if (!held)
+		(void)ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0);
 	(void)ioctl(event->sideband, PERF_EVENT_IOC_ENABLE, 0);
 }
 
@@ -346,7 +368,7 @@ void intel_pt_events_enable(struct intel_pt *pt)
 {
 	for (size_t i = 0; i < pt->count; i++)
 		for (size_t j = 0; j < pt->buffers[i]->count; j++)
-			enable(&pt->buffers[i]->list[j]);
+			enable(&pt->buffers[i]->list[j], pt->held);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
@@ -488,6 +510,8 @@ static int drop_buffer(struct intel_pt *pt, size_t n)
 	bool work;
 	int status = intel_pt_drain(pt, buffer, &work);
 
+	if (status == 0)
+		status = intel_pt_rate_drop(pt, buffer);
 	if (status == 0)
 		status = intel_pt_buffer_finish(buffer);
 	if (status == 0)

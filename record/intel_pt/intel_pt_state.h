@@ -18,11 +18,15 @@
 #include "record/perf/event.h"
 #include "record/session/session.h"
 
+/* Actions of --only-between, in the order of its events. */
+enum intel_pt_action { INTEL_PT_RESUME, INTEL_PT_PAUSE, INTEL_PT_ACTIONS };
+
 /* An Intel PT event, and an event for context switches into the same ring. */
 struct intel_pt_event {
 	pid_t thread; /* -1: everything on the CPU; 0: holds the rings only */
 	int fd;
 	int sideband;
+	int actions[INTEL_PT_ACTIONS]; /* events that resume and pause the packets; -1 without */
 	bool on;
 };
 
@@ -49,6 +53,7 @@ struct intel_pt_buffer {
 	bool stopped;                     /* the kernel may have stopped the event for lack of room */
 	bool lost;                        /* the ring's corruption has been reported */
 	struct record_perf_losses losses; /* losses of kernel records */
+	uint64_t left_out;                /* nanoseconds that --max-rate left out */
 	/* Of a snapshot only: */
 	uint8_t *before; /* copy of the area at the last snapshot; NULL before */
 	uint64_t before_head;
@@ -72,11 +77,14 @@ struct intel_pt {
 	struct intel_pt_triggers *triggers; /* NULL without triggers */
 	uint32_t triggered;                 /* number of snapshots by functions and events */
 	struct intel_pt_names *names;       /* NULL: no search by name */
+	struct intel_pt_between *between;   /* NULL without --only-between */
+	struct intel_pt_rate *rate;         /* NULL without --max-rate */
 	char *filter;                       /* text for PERF_EVENT_IOC_SET_FILTER; NULL without filters */
 	size_t data_size, aux_size;
 	bool snapshot;
 	bool per_thread; /* each thread has its own rings */
 	bool enabled;
+	bool held;       /* Intel PT is off because of --max-rate */
 	bool finishing;  /* no further data will arrive */
 	uint64_t looked; /* time of the last check whether targets live */
 	uint64_t looked_for_threads;
@@ -95,6 +103,12 @@ void intel_pt_events_close(struct intel_pt *pt);
 void intel_pt_events_enable(struct intel_pt *pt);
 /* Completes the buffer's stream after the last drain, and reports unreported losses of the kernel. */
 int intel_pt_buffer_finish(struct intel_pt_buffer *buffer);
+/* Returns attributes that the events of all targets share. */
+struct perf_event_attr intel_pt_events_attr(const struct intel_pt *pt, bool on_exec);
+/* Returns the attributes of an Intel PT event. */
+struct perf_event_attr intel_pt_events_pt_attr(const struct intel_pt *pt, bool on_exec);
+/* Checks whether a stopped Intel PT event may start again. Any thread may ask. */
+bool intel_pt_events_may_start(const struct intel_pt *pt);
 /* Calls ioctl(2) on all Intel PT events of a buffer. */
 void intel_pt_buffer_control(const struct intel_pt_buffer *buffer, unsigned long request);
 
@@ -137,6 +151,42 @@ int intel_pt_triggers_step(struct intel_pt *pt);
 int intel_pt_triggers_finish(struct intel_pt *pt);
 /* Checks whether the maximum number of snapshots is reached. */
 bool intel_pt_triggers_done(const struct intel_pt *pt);
+
+/* ---- between.c: events that pause and resume packets ---------- */
+
+/*
+ * Finds the events of --only-between, and checks that kernel and driver can pause. Without the option, all functions
+ * below do nothing.
+ */
+int intel_pt_between_find(struct intel_pt *pt);
+/* Opens the events in the group of an Intel PT event. Leaves open events to the caller if that fails. */
+int intel_pt_between_open(const struct intel_pt *pt, struct intel_pt_event *event, uint32_t cpu);
+void intel_pt_between_close(struct intel_pt_between *between);
+
+/* ---- between_log.c: reports of these events ---------- */
+
+/* Handles a record of the buffer: a report of an event, or a context switch. Ignores other records. */
+int intel_pt_between_record(const struct intel_pt *pt, struct intel_pt_buffer *buffer,
+			    const struct perf_event_header *record);
+/* Handles the reports with a time up to `until` in the order of time: finds threads that moved to another CPU. */
+int intel_pt_between_step(const struct intel_pt *pt, uint64_t until);
+/* Handles the last reports, and writes a note with the counts. */
+int intel_pt_between_finish(const struct intel_pt *pt);
+/* Checks whether packets have been resumed. */
+bool intel_pt_between_resumed(const struct intel_pt *pt);
+
+/* ---- rate.c: a budget of packets ---------- */
+
+/* Without --max-rate, all functions below do nothing. */
+int intel_pt_rate_open(struct intel_pt *pt);
+/* Compares the packets so far with the budget, and turns Intel PT off or on. */
+int intel_pt_rate_step(struct intel_pt *pt, uint64_t now);
+/* Returns the time of the next step; UINT64_MAX without a step. */
+uint64_t intel_pt_rate_due(const struct intel_pt *pt, uint64_t now);
+/* Reports the stretch in progress for a buffer that is about to close. */
+int intel_pt_rate_drop(struct intel_pt *pt, struct intel_pt_buffer *buffer);
+/* Reports the last stretch, after the last drain, and the time that was left out. */
+int intel_pt_rate_finish(struct intel_pt *pt, uint64_t now);
 
 /* ---- drain.c: from rings into the trace */
 

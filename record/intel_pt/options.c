@@ -13,6 +13,8 @@
 #define AUX_MAX (1u << 30)
 #define QUEUE_MAX (UINT64_MAX >> 16)
 #define DRAIN_THREADS_MAX 1024
+#define RATE_MIN (64u << 10)
+#define RATE_MAX (1ull << 40)
 
 static const char *const code_words[] = {"user", "kernel", "all", NULL}; /* indexed by enum record_pt_code */
 
@@ -42,6 +44,17 @@ const struct common_option intel_pt_options[] = {
 	 "comes to "
 	 "one: \"stop exit @ LIB\"; several times, as often as the CPU can",
 	 COMMON_STRINGS(struct record_settings, pt.filters, FILTERS_MAX)},
+	{"only-between", 0, "EVENT",
+	 "record only from EVENT to the next event of --and, in each thread (with --cpus on each CPU): a tracepoint "
+	 "SYSTEM:EVENT, uprobe:PATH:FUNCTION, or [FILE:]FUNCTION of COMMAND, with /return the function's return; needs "
+	 "Linux 6.13",
+	 COMMON_STRING(struct record_settings, pt.resume_at)},
+	{"and", 0, "EVENT", "with --only-between: the event that pauses packets",
+	 COMMON_STRING(struct record_settings, pt.pause_at)},
+	{"max-rate", 0, "BYTES",
+	 "packets of a second, of all CPUs together; whenever there are more, Intel PT is off for a while, which is a "
+	 "loss",
+	 COMMON_SIZE(struct record_settings, pt.max_rate, RATE_MIN, RATE_MAX)},
 	{"snapshot", 0, NULL,
 	 "write packets over and over into the same memory, and keep what is there at the end, on SIGUSR2, and when a "
 	 "process dies of a signal",

@@ -28,7 +28,8 @@
 #define FIRST_NUMBER 1        /* of processes */
 #define LOOK_EVERY 100000000u /* nanoseconds */
 #define LOOK_FOR_THREADS_EVERY 10000000u
-#define ROUNDS_MAX 64 /* final drains until no data is left */
+#define REPORT_DELAY 10000000u /* nanoseconds; all CPUs have delivered older reports */
+#define ROUNDS_MAX 64          /* final drains until no data is left */
 
 static int intel_pt_check(const struct record_settings *settings, char *hint, size_t hint_size)
 {
@@ -253,6 +254,10 @@ static int prepare_device(struct intel_pt *pt)
 	if (status == 0)
 		status = intel_pt_triggers_find(pt);
 	if (status == 0)
+		status = intel_pt_between_find(pt);
+	if (status == 0)
+		status = intel_pt_rate_open(pt);
+	if (status == 0)
 		status = intel_pt_targets_cpus(pt, &settings->pt);
 	if (status == 0)
 		status = write_schemas(&pt->session->capture);
@@ -268,6 +273,8 @@ static void intel_pt_close(void *state)
 	intel_pt_events_close(pt);
 	intel_pt_names_close(pt->names);
 	intel_pt_triggers_close(pt->triggers);
+	intel_pt_between_close(pt->between);
+	free(pt->rate);
 	record_event_watch_free(pt->session->capture.watch);
 	pt->session->capture.watch = NULL;
 	record_observer_free(pt->observer);
@@ -389,6 +396,10 @@ static int intel_pt_drain_all(void *state, uint64_t now, bool *work)
 		status = intel_pt_names_step(pt, now);
 	if (status == 0)
 		status = intel_pt_triggers_step(pt);
+	if (status == 0)
+		status = intel_pt_between_step(pt, now - REPORT_DELAY);
+	if (status == 0)
+		status = intel_pt_rate_step(pt, now);
 	if (status == 0 && pt->per_thread && now - pt->looked_for_threads >= LOOK_FOR_THREADS_EVERY)
 		status = look_for_threads(pt, now);
 	/* All threads to record have ended. */
@@ -404,7 +415,8 @@ static uint64_t intel_pt_next_due(void *state, uint64_t now)
 	const struct intel_pt *pt = state;
 	uint64_t first = record_observer_due(pt->observer);
 
-	(void)now;
+	if (intel_pt_rate_due(pt, now) < first)
+		first = intel_pt_rate_due(pt, now);
 	if (pt->names && intel_pt_names_due(pt->names) < first)
 		first = intel_pt_names_due(pt->names);
 	if (pt->kernel && record_kernel_code_due(pt->kernel) < first)
@@ -473,13 +485,20 @@ static int intel_pt_finish(void *state, bool alone)
 		status = intel_pt_snapshot(pt, "the end");
 	if (status == 0)
 		status = intel_pt_triggers_finish(pt);
+	if (status == 0)
+		status = intel_pt_between_finish(pt);
+	if (status == 0)
+		status = intel_pt_rate_finish(pt, record_now());
 	for (size_t i = 0; status == 0 && i < pt->count; i++)
 		status = intel_pt_buffer_finish(pt->buffers[i]);
 	if (status == 0 && pt->kernel)
 		status = record_kernel_code_step(pt->kernel, UINT64_MAX);
 	if (status == 0)
 		status = record_observer_finish(pt->observer, record_now());
-	if (status == 0 && !pt->session->capture.pt_bytes)
+	if (status == 0 && pt->between && !intel_pt_between_resumed(pt))
+		common_message_warning("--only-between: no thread came to %s, so the CPU has made no packets",
+				       pt->session->settings->pt.resume_at);
+	else if (status == 0 && !pt->session->capture.pt_bytes)
 		common_message_warning("the CPU has made no packets: nothing of what was to be recorded ran");
 	return status;
 }

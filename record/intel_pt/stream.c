@@ -106,7 +106,7 @@ int intel_pt_stream_lose(struct intel_pt_stream *stream, uint32_t kind, uint64_t
 						    });
 }
 
-int intel_pt_stream_interrupt(struct intel_pt_stream *stream, uint64_t bytes, const char *cause)
+int intel_pt_stream_break(struct intel_pt_stream *stream, uint64_t bytes)
 {
 	const uint64_t hole = bytes ? bytes : 1; /* a hole, so that no reader joins both sides */
 	int status = intel_pt_stream_finish(stream);
@@ -115,5 +115,12 @@ int intel_pt_stream_interrupt(struct intel_pt_stream *stream, uint64_t bytes, co
 		status = record_capture_hole(stream->capture, stream->id, hole, stream->time);
 	stream->end += hole;
 	stream->scan = (struct format_pt_psb_scan){.offset = stream->end, .found = stream->scan.found};
+	return status;
+}
+
+int intel_pt_stream_interrupt(struct intel_pt_stream *stream, uint64_t bytes, const char *cause)
+{
+	const int status = intel_pt_stream_break(stream, bytes);
+
 	return status < 0 ? status : intel_pt_stream_lose(stream, PTL_LOSS_BYTES, 1, bytes, cause);
 }

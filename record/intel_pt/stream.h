@@ -41,6 +41,8 @@ int intel_pt_stream_bytes(struct intel_pt_stream *stream, const void *data, size
  * the next PSB.
  */
 int intel_pt_stream_interrupt(struct intel_pt_stream *stream, uint64_t bytes, const char *cause);
+/* Marks missing packets without a report of the loss. */
+int intel_pt_stream_break(struct intel_pt_stream *stream, uint64_t bytes);
 /* Reports a loss without a gap in the packets. kind: enum ptl_loss_kind. */
 int intel_pt_stream_lose(struct intel_pt_stream *stream, uint32_t kind, uint64_t count, uint64_t bytes,
 			 const char *cause);

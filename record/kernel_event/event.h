@@ -46,6 +46,11 @@ struct kernel_event {
 int kernel_event_parse(const char *text, const struct common_string_list *stacks, struct perf_tracing *tracing,
 		       struct kernel_event *event);
 void kernel_event_free(struct kernel_event *event, size_t cpus);
+/*
+ * Makes the event inheritable: a uprobe of the PMU, which would fail fork, becomes an event of tracefs. PTL_SYSTEM,
+ * PTL_NO_MEMORY.
+ */
+int kernel_event_make_inheritable(struct kernel_event *event, struct perf_tracing *tracing);
 
 /*
  * Returns whether a pattern matches the event's name of -e or of the trace.

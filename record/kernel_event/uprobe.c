@@ -193,3 +193,23 @@ int kernel_event_uprobe_read(struct kernel_event *event, struct perf_tracing *tr
 	free(path);
 	return status;
 }
+
+int kernel_event_make_inheritable(struct kernel_event *event, struct perf_tracing *tracing)
+{
+	struct kernel_event_place place = {.offset = event->config2, .arguments = ""};
+	char system[300], name[300];
+	int status;
+
+	if (!event->path || event->made)
+		return 0;
+	place.path = event->path;
+	/* The PMU has a bit for returns, and no other. */
+	place.returns = event->config != 0;
+	snprintf(system, sizeof(system), "probe_%.255s", strrchr(event->path, '/') + 1);
+	snprintf(name, sizeof(name), "%.255s", event->shown + strlen(system) + 1);
+	status = kernel_event_uprobe_event_make(event, name, &place);
+	free(event->shown);
+	event->shown = NULL;
+	event->config = event->config1 = event->config2 = 0;
+	return status < 0 ? status : kernel_event_uprobe_event_read(event, system, tracing);
+}

@@ -18,6 +18,17 @@
  * failure.
  */
 int record_perf_event_open(struct perf_event_attr *attr, pid_t pid, int cpu);
+/* As record_perf_event_open, in the group of the event `leader`. */
+int record_perf_event_open_member(struct perf_event_attr *attr, pid_t pid, int cpu, int leader);
+
+/*
+ * Actions on packets, since Linux 6.13. START_PAUSED is for the event of packets; PAUSE and RESUME are for members of
+ * its group.
+ */
+#define RECORD_PERF_START_PAUSED 1u
+#define RECORD_PERF_PAUSE 2u
+#define RECORD_PERF_RESUME 4u
+void record_perf_event_set_action(struct perf_event_attr *attr, uint32_t action);
 
 /*
  * Returns the number of lost records of the event and its heirs since the opening; 0 if the kernel does not count
