@@ -89,8 +89,8 @@ MORE = {"verify": (1,), "lint": (1,), "crash": (1,), "annotate": (2,), "latency"
 SELECTIONS = {"--pid", "--tid", "--where", "--image", "--provider", "--event", "--time", "--last", "--source"}
 WINDOWS = ["--around event.id==1 --before 1us --after 1us", "--around event.level<=5 --after 2us --together",
            "--between event.id==1 --and event.id==2", "--calls square --slowest 2", "--calls square --together --before 10us"]
-# These read the input more than once, which standard input and --follow do not allow.
-TWICE = {"--around", "--between", "--calls", "--anchor", "--order"}
+# These need whole inputs, and do not go with standard input or --follow.
+TWICE = {"--around", "--between", "--calls", "--anchor", "--order", "--offset"}
 RELOG = ["", "--recompress 3", "--recompress 0", "--time ..500us", "--time 1us..2us", "--pid 101", "--tid 102", "--process a",
          "--process a --tree", "--drop-pt", "--drop-code", "--redact all", "--redact paths --redact regex:[a-z]+[0-9]*",
          "--redact field:*", "--rules RULES", "--rules RULES --replace", "OTHER", "OTHER --redact users", "INPUT", "--hash none",
@@ -161,6 +161,7 @@ class Case:
     def __init__(self, seed, folder, traces, others, bomb=None):
         self.random, self.folder, self.traces, self.others = random.Random(seed), folder, traces, others
         self.runs, self.broken, self.bomb = 0, [], bomb
+        self.damage = ""  # what info --check says of the input
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -212,6 +213,7 @@ class Case:
         checked = self.run(statuses, law.DUMP, "info", "--check", "in.ptl")
         if not checked:
             return
+        self.damage = checked.stderr
         if checked.status == 3 and "in.ptl" not in checked.stderr:
             self.say("a message that does not name the file", checked)
         for name in self.random.sample(list(DUMP), 8 if self.bomb else 3):
@@ -253,7 +255,7 @@ class Case:
         """Checks that a command ends equally for standard input and for the file's name."""
         way = self.random.choice(("file", "pipe"))
         other = self.run_from(source, way, (0, 1, 2, 3), *command)
-        if other and other.status != done.status and not ("--follow" in command and is_late(done, other)):
+        if other and other.status != done.status and not ("--follow" in command and self.is_late(done, other)):
             self.say("another exit status by standard input", done, other)
 
     def relog(self, options, checked, verdict):
@@ -299,7 +301,7 @@ class Case:
             self.again(name, done, *start, "--follow", "-", *options)
         else:
             other = self.run((0, 1, 2, 3), *start, "--follow", name, *options)
-            if other and other.status != done.status and not is_late(done, other):
+            if other and other.status != done.status and not self.is_late(done, other):
                 self.say("another exit status with --follow", done, other)
 
     def judge_output(self, output, options, done, checked, check):
@@ -313,6 +315,12 @@ class Case:
             again = self.run((1, 3), law.RELOG, "-q", "-o", "out.ptl", "in.ptl", *options, "--check")
             if not again:
                 self.say("an output of exit status 0 is damaged, and --check does not say so", sound)
+
+    def is_late(self, done, followed):
+        """Returns whether a followed run may end otherwise: its index is not read, and a requested process may still come."""
+        if done.status == 2:
+            return followed.status in (0, 3) and "in the trace" in followed.stderr
+        return followed.status == 0 and "index" in done.stderr + self.damage
 
     # ---- other inputs ----
 
@@ -366,13 +374,6 @@ class Case:
         operands = ["out.ptl"] if name == "diff" else self.random.choice(OPERANDS.get(name, [[]]))
         self.judge_export(name, self.run((0, 3) + MORE.get(name, ()), law.DUMP, name, *operands, "out.ptl"))
         return done
-
-
-def is_late(done, followed):
-    """Returns whether a followed run may end otherwise: its index is not read, and a requested process may still come."""
-    if done.status == 2:
-        return followed.status in (0, 3) and "in the trace" in followed.stderr
-    return followed.status == 0 and "index" in done.stderr
 
 
 def measure(data):
