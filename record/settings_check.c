@@ -51,9 +51,16 @@ static int check_mode(struct record_settings *settings)
 	return 0;
 }
 
+/* Checks whether --values reads values by uprobes. */
+static bool values_by_uprobes(const struct record_settings *settings)
+{
+	return settings->values.count && strcmp(settings->source, "auto") != 0 &&
+	       strcmp(settings->source, "software") != 0;
+}
+
 static bool wants_kernel(const struct record_settings *settings)
 {
-	return settings->tracepoints.count || settings->flags;
+	return settings->tracepoints.count || settings->flags || values_by_uprobes(settings);
 }
 
 /* Checks whether options name processes or threads, on any CPU. */
@@ -181,12 +188,12 @@ static int check_running(struct record_settings *settings)
 int record_settings_check(struct record_settings *settings)
 {
 	const bool running = record_settings_name_running(settings);
-	const bool by_software = settings->start_at || settings->stop_at || settings->values.count;
+	const bool by_software = settings->start_at || settings->stop_at;
 
 	if (!settings->command && !settings->attach && !running && !wants_kernel(settings))
 		return record_usage("no command to record",
 				    "ptl-record -- COMMAND, --pid PID, or --flags latency for the whole system");
-	if (by_software && !strcmp(settings->source, "auto"))
+	if ((by_software || settings->values.count) && !strcmp(settings->source, "auto"))
 		settings->source = "software";
 	if (check_running(settings))
 		return COMMON_EXIT_USAGE;
@@ -205,7 +212,7 @@ int record_settings_check(struct record_settings *settings)
 			"--timing, --psb-period and --no-retcomp are of packets, and --source none makes none",
 			"leave them out, or --source software");
 	if (by_software && strcmp(settings->source, "software") != 0)
-		return record_usage("--start-at, --stop-at and --values are of packets made by software",
+		return record_usage("--start-at and --stop-at are of packets made by software",
 				    "--source software");
 	if (settings->attach && !settings->rule_count && !settings->session_name)
 		return record_usage("--attach-providers needs a --provider", "--provider '*'");

@@ -104,7 +104,8 @@ int record_source_run(const struct record_settings *settings)
 	if (settings->rule_count || (settings->session_name && settings->attach))
 		chosen[count++] = &record_provider_source;
 	/* A session of all programs may turn kernel events on later. */
-	if (settings->tracepoints.count || settings->flags || (settings->session_name && settings->attach))
+	if (settings->tracepoints.count || settings->flags || (settings->session_name && settings->attach) ||
+	    (settings->values.count && chosen[0] != &software_source))
 		chosen[count++] = &record_tracepoint_source;
 	if (settings->session_name)
 		chosen[count++] = &record_control_source;

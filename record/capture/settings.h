@@ -102,7 +102,7 @@ struct record_settings {
 	uint64_t ring_size;      /* bytes of PT, with intel_pt bytes of records, that may wait for the recorder */
 	uint32_t per_cpu;        /* virtual CPUs of the software source; 0: a stream per thread */
 	const char *start_at;    /* "FUNCTION" or "FILE:FUNCTION", software source only; NULL: from the start */
-	struct common_string_list values; /* functions and expressions of --values, software source only */
+	struct common_string_list values; /* functions and expressions of --values */
 	const char *stop_at;              /* "FUNCTION" or "FILE:FUNCTION", software source only; NULL: to the end */
 	uint32_t threads_max;             /* maximum threads recorded at a time */
 	char *const *command_line;        /* argv of the recorder, for the trace's provenance */

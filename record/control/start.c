@@ -35,7 +35,7 @@ static int record(struct record_settings *settings, int (*run)(const struct reco
 static bool records_nothing(const struct record_settings *settings)
 {
 	return settings->attach && !settings->command && !settings->rule_count && !settings->tracepoints.count &&
-	       !settings->flags;
+	       !settings->flags && !settings->values.count;
 }
 
 /* Waits until the recorder reports a running session. A recorder that fails before has printed the cause. */

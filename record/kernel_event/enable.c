@@ -165,7 +165,7 @@ static void report_programs(struct kernel_events *state)
 		(void)kernel_event_programs_open(state->all, &state->stacks.unwinder.programs);
 }
 
-int kernel_event_enable(struct kernel_events *state, const char *text, bool named)
+int kernel_event_add(struct kernel_events *state, const struct kernel_event *event)
 {
 	int status;
 
@@ -173,16 +173,28 @@ int kernel_event_enable(struct kernel_events *state, const char *text, bool name
 		return common_fail(PTL_MISUSE, "a session has at most %u events of the kernel", EVENTS_MAX);
 	if (COMMON_VECTOR_RESERVE(state->list, state->capacity, state->count + 1, "tracepoints"))
 		return PTL_NO_MEMORY;
-	status = kernel_event_parse(text, &state->stack_patterns, &state->tracing, &state->list[state->count]);
-	if (status < 0)
-		return status;
-	state->list[state->count++].named = named;
+	state->list[state->count++] = *event;
 	status = open_rings(state);
 	if (status == 0 && state->list[state->count - 1].dwarf)
 		report_programs(state);
 	if (status == 0)
 		status = open_event(state, state->count - 1);
 	return status < 0 ? status : name_functions(state, &state->list[state->count - 1]);
+}
+
+int kernel_event_enable(struct kernel_events *state, const char *text, bool named)
+{
+	struct kernel_event event;
+	const size_t before = state->count;
+	int status = kernel_event_parse(text, &state->stack_patterns, &state->tracing, &event);
+
+	if (status < 0)
+		return status;
+	event.named = named;
+	status = kernel_event_add(state, &event);
+	if (state->count == before)
+		kernel_event_free(&event, 0);
+	return status;
 }
 
 /*
@@ -437,7 +449,7 @@ static int apply_stacks(struct kernel_events *state)
 		const struct kernel_event *event = &state->list[i];
 		bool dwarf;
 
-		if (!event->fds)
+		if (!event->fds || event->values)
 			continue;
 		if (kernel_event_has_stack(event, &state->stack_patterns, &dwarf) != event->stack ||
 		    dwarf != event->dwarf)

@@ -29,9 +29,10 @@ struct kernel_event {
 	/* event created in tracefs for this recording (record/kernel_event/uprobe_event.h); owned; or NULL */
 	char *made;
 	bool stack;
-	bool dwarf; /* unwind user stacks from copies (record/kernel_event/unwind.h) */
-	bool named; /* requested by -e, not only by flags */
-	int *fds;   /* descriptors by CPU; -1: CPU switched off; NULL: event turned off */
+	bool dwarf;      /* unwind user stacks from copies (record/kernel_event/unwind.h) */
+	unsigned values; /* number of the probe of --values, plus one; 0: no such probe */
+	bool named;      /* requested by -e, not only by flags */
+	int *fds;        /* descriptors by CPU; -1: CPU switched off; NULL: event turned off */
 	/* samples in [since, until) of the trace's clock count; an event of the same name has the rest */
 	uint64_t since, until;
 	const struct format_event_kind *kind; /* format that all samples share; NULL: each sample is checked alone */

@@ -13,6 +13,7 @@
 #include "record/perf/data_ring.h"
 #include "record/perf/event.h"
 #include "record/session/session.h"
+#include "record/value/probe.h"
 
 #define KERNEL_EVENT_RECORDS 64
 
@@ -47,6 +48,7 @@ struct kernel_events {
 	bool names_wanted;   /* recording names of kernel functions was tried */
 	/* records names of kernel functions; NULL: not recorded, or recorded by another source */
 	struct record_kernel_code *kernel;
+	struct value_probes *values; /* NULL: no --values */
 	struct ptl_bytes storage;
 	struct kernel_event_stacks stacks;
 	struct format_event_record records[KERNEL_EVENT_RECORDS]; /* records from the ring, not yet in the trace */
@@ -66,6 +68,8 @@ int kernel_event_enable_named(struct kernel_events *state, const char *text);
  * Errors as kernel_event_parse.
  */
 int kernel_event_enable(struct kernel_events *state, const char *text, bool named);
+/* Turns on an event that was read. On success the list owns the members. Errors as kernel_event_parse. */
+int kernel_event_add(struct kernel_events *state, const struct kernel_event *event);
 /* Closes the rings, if any are open. */
 void kernel_event_close_rings(struct kernel_events *state);
 int kernel_event_enable_flags(struct kernel_events *state, uint32_t flags);

@@ -15,6 +15,7 @@
 #include "record/kernel_event/flags.h"
 #include "record/kernel_event/kernel_events_state.h"
 #include "record/kernel_event/switch.h"
+#include "record/kernel_event/values.h"
 #include "record/observe/observer.h"
 #include "record/perf/sideband.h"
 #include "record/session/answer.h"
@@ -34,6 +35,7 @@ static void kernel_events_close(void *state_)
 		kernel_event_free(&state->list[i], state->cpus);
 	kernel_event_close_rings(state);
 	record_kernel_code_close(state->kernel);
+	value_probes_free(state->values);
 	perf_tracing_free(&state->tracing);
 	common_hash_map_free(&state->ids);
 	common_bytes_free(&state->storage);
@@ -71,6 +73,8 @@ static int kernel_events_open(struct record_session *session, void **result)
 		status = kernel_event_enable_named(state, wanted->list[i]);
 	if (status == 0)
 		status = kernel_event_enable_flags(state, session->settings->flags);
+	if (status == 0 && session->settings->values.count)
+		status = kernel_event_values_open(state);
 	for (size_t i = 0; status == 0 && i < stacks->count; i++)
 		if (!kernel_event_stack_is_used(state, stacks->list[i]))
 			say_unused_stack(session, stacks->list[i]);
@@ -166,7 +170,14 @@ static int put_event(struct kernel_events *state, struct kernel_event_ring *ring
 
 	if (status < 0 || !wanted)
 		return status;
-	status = of->samples ? make_sample(state, of, sample, &event) : make_event(state, of, sample, &event);
+	if (of->values)
+		status = value_probes_event(state->values, of->values - 1, sample->raw, sample->raw_size, &event);
+	else
+		status = of->samples ? make_sample(state, of, sample, &event) : make_event(state, of, sample, &event);
+	/* The kernel ran over a place where the function goes on. */
+	if (of->values && status == 0)
+		return 0;
+	status = of->values && status == PTL_CORRUPT ? 0 : status;
 	if (status <= 0) {
 		state->unread += status == 0;
 		return status;
@@ -220,7 +231,7 @@ static const struct format_event_kind *kind_of(const struct kernel_events *state
 	bool is_simple;
 
 	if (of->kind_pass != state->pass) {
-		is_simple = !of->samples && !of->stack && (state->all || !of->everyone) && !of->since &&
+		is_simple = !of->samples && !of->values && !of->stack && (state->all || !of->everyone) && !of->since &&
 			    of->until == UINT64_MAX && record_capture_takes_records(&state->session->capture);
 		of->kind = is_simple ? perf_tracing_kind(&state->tracing, of->number) : NULL;
 		of->kind_pass = state->pass;
@@ -415,6 +426,8 @@ static int kernel_events_finish(void *state_, bool alone)
 		for (size_t cpu = 0; state->list[i].fds && cpu < state->cpus; cpu++)
 			if (state->list[i].fds[cpu] >= 0)
 				ioctl(state->list[i].fds[cpu], PERF_EVENT_IOC_DISABLE, 0);
+	if (state->values)
+		value_probes_finish(state->values);
 	/* UINT64_MAX: all reports of the kernel are due. */
 	status = kernel_events_drain(state, UINT64_MAX, &work);
 	if (status == 0)

@@ -36,7 +36,7 @@ static bool counts_events(const struct record_capture *capture)
 {
 	const struct record_settings *settings = capture->settings;
 
-	return settings->rule_count || settings->tracepoints.count || settings->flags ||
+	return settings->rule_count || settings->tracepoints.count || settings->flags || settings->values.count ||
 	       (settings->session_name && capture->events);
 }
 

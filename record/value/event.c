@@ -95,6 +95,10 @@ static void put_missing(struct ptl_bytes *payload, uint64_t address)
 {
 	if (address == CHANNEL_VALUE_NO_ROOM)
 		common_text_add(payload, "<no room in the event>");
+	else if (address == VALUE_MISSING_PAGE)
+		common_text_add(payload, "<a number in two pages, whose second may not be readable>");
+	else if (address == VALUE_MISSING_TEXT)
+		common_text_add(payload, "<text with a zero byte: uprobes read it up to there>");
 	else
 		common_text_format(payload, "<cannot read memory at 0x%" PRIx64 ">", address);
 	common_write_bytes(payload, "", 1);
@@ -117,9 +121,9 @@ static void copy_value(struct common_cursor *cursor, const struct value_event_fi
 
 /* Makes the payload. Returns whether the message fits the plan. */
 static bool make_payload(const struct value_event *event, const struct channel_message_values *message,
-			 const struct value_variant *variant, struct ptl_bytes *payload)
+			 const uint8_t *bytes, const struct value_variant *variant, struct ptl_bytes *payload)
 {
-	struct common_cursor cursor = common_cursor((const uint8_t *)(message + 1), message->length);
+	struct common_cursor cursor = common_cursor(bytes, message->length);
 
 	for (size_t i = 0; i < event->field_count && !cursor.failed; i++) {
 		const struct value_event_field *field = &event->fields[i];
@@ -137,8 +141,8 @@ static bool make_payload(const struct value_event *event, const struct channel_m
 }
 
 int value_event_make(struct value_event *event, struct record_capture *capture, const struct ptl_guid *provider,
-		     const struct channel_message_values *message, uint16_t *next_id, struct ptl_bytes *payload,
-		     uint16_t *id, bool *valid)
+		     const struct channel_message_values *message, const uint8_t *bytes, uint16_t *next_id,
+		     struct ptl_bytes *payload, uint16_t *id, bool *valid)
 {
 	const struct value_variant *variant;
 	const int status = find_variant(event, capture, provider, message, next_id, &variant);
@@ -147,7 +151,7 @@ int value_event_make(struct value_event *event, struct record_capture *capture, 
 	if (status < 0 || !variant)
 		return status;
 	payload->size = 0;
-	*valid = make_payload(event, message, variant, payload);
+	*valid = make_payload(event, message, bytes, variant, payload);
 	*id = variant->id;
 	return payload->failed ? common_fail_memory("values", payload->size) : 0;
 }

@@ -8,6 +8,11 @@
 #include "record/capture/capture.h"
 #include "record/channel/shared/channel.h"
 
+/* In place of the address of a missing value: what uprobes do not tell. */
+#define VALUE_MISSING_PAGE                                                                                             \
+	(CHANNEL_VALUE_NO_ROOM - 1) /* whether the second page of a number in two pages is readable */
+#define VALUE_MISSING_TEXT (CHANNEL_VALUE_NO_ROOM - 2) /* text behind a zero byte */
+
 #define VALUE_VARIANTS_MAX 64u /* schemas of one plan */
 
 struct value_event_field {
@@ -36,11 +41,11 @@ struct value_event {
 
 void value_event_free(struct value_event *event);
 /*
- * Sets id and payload of the message's event. *next_id: id of the next new schema. *valid: false if the message does not
+ * Sets id and payload of the message's event. bytes: behind the message's head. *next_id: id of the next new schema. *valid: false if the message does not
  * fit the plan, or has no room for a schema. PTL_NO_MEMORY.
  */
 int value_event_make(struct value_event *event, struct record_capture *capture, const struct ptl_guid *provider,
-		     const struct channel_message_values *message, uint16_t *next_id, struct ptl_bytes *payload,
-		     uint16_t *id, bool *valid);
+		     const struct channel_message_values *message, const uint8_t *bytes, uint16_t *next_id,
+		     struct ptl_bytes *payload, uint16_t *id, bool *valid);
 
 #endif

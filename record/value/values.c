@@ -12,47 +12,17 @@
 #include "common/text/guid.h"
 #include "common/text/text.h"
 #include "common/vector.h"
-#include "record/provider/ordered_streams.h"
-#include "record/value/event.h"
 #include "record/value/function.h"
 #include "record/value/provider.h"
 #include "record/value/spec.h"
+#include "record/value/values_state.h"
 
 #define MAP_ENTRIES_MAX 4096u /* names of an enumeration */
-#define NOTES_MAX 20u
-
-/* A specification, and what files had of it. */
-struct wanted {
-	struct value_spec spec;
-	size_t functions; /* functions found so far */
-	bool noted;       /* a message said why values are not read */
-};
-
-struct known_file {
-	uint64_t device, inode;
-};
-
-struct record_values {
-	struct record_capture *capture;
-	struct channel_values *shared;
-	uint32_t plan_count, field_count, step_count; /* the recorder's own copies */
-	struct ptl_guid provider;
-	struct wanted *wanted;
-	size_t wanted_count;
-	struct known_file *files; /* files that were searched */
-	size_t file_count, file_capacity;
-	struct value_event events[CHANNEL_VALUE_PLANS_MAX]; /* by plan */
-	uint16_t next_id;
-	struct record_ordered_streams streams;
-	struct ptl_bytes payload;
-	uint64_t invalid; /* messages that fit no plan */
-	unsigned notes;
-};
 
 /* The file whose functions become plans. */
 struct planning {
 	struct record_values *values;
-	struct wanted *wanted;
+	struct value_wanted *wanted;
 	const char *path;
 	uint64_t device, inode;
 };
@@ -102,9 +72,9 @@ void record_values_free(struct record_values *values)
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-static void note(struct record_values *values, const char *function, const char *path, const char *why)
+void record_values_note(struct record_values *values, const char *function, const char *path, const char *why)
 {
-	if (values->notes++ < NOTES_MAX)
+	if (values->notes++ < VALUE_NOTES_MAX)
 		common_message_warning("--values: %s in %s: %s", function, path, why);
 }
 
@@ -240,12 +210,13 @@ static int add_plan(struct planning *planning, struct value_fields *fields, cons
 	if (!fields->count)
 		return 0;
 	if (!has_room(values, fields)) {
-		note(values, planning->wanted->spec.function, planning->path, "too many values for one recording");
+		record_values_note(values, planning->wanted->spec.function, planning->path,
+				   "too many values for one recording");
 		return 0;
 	}
 	if (fields->left_out)
-		note(values, planning->wanted->spec.function, planning->path,
-		     "values beyond 64 of a function, or 32 members of a structure, are left out");
+		record_values_note(values, planning->wanted->spec.function, planning->path,
+				   "values beyond 64 of a function, or 32 members of a structure, are left out");
 	status = describe_event(planning, fields, plan.place == CHANNEL_VALUE_AT_RETURN);
 	if (status < 0)
 		return status;
@@ -284,7 +255,8 @@ static void note_absent(const struct planning *planning, const struct value_fiel
 		common_text_format(&name, " of %s", spec->function);
 		/* The value of the event has the reason in angle brackets. */
 		common_text_format(&why, "%.*s", (int)strcspn(field->why + 1, ">"), field->why + 1);
-		note(planning->values, common_text_string(&name), planning->path, common_text_string(&why));
+		record_values_note(planning->values, common_text_string(&name), planning->path,
+				   common_text_string(&why));
 		common_bytes_free(&name);
 		common_bytes_free(&why);
 	}
@@ -309,13 +281,13 @@ static int take_function(void *context, const struct value_file *file, struct va
 	plan.range_count = function->range_count;
 	planning->wanted->functions++;
 	if (is_planned(planning->values, &plan)) {
-		note(planning->values, planning->wanted->spec.function, planning->path,
-		     "an earlier --values names this function, and its values are read");
+		record_values_note(planning->values, planning->wanted->spec.function, planning->path,
+				   "an earlier --values names this function, and its values are read");
 		return 0;
 	}
 	if (function->inlined)
-		note(planning->values, planning->wanted->spec.function, planning->path,
-		     "callers may contain copies of the function (inlining), whose values are not read");
+		record_values_note(planning->values, planning->wanted->spec.function, planning->path,
+				   "callers may contain copies of the function (inlining), whose values are not read");
 	note_absent(planning, &function->fields);
 	note_absent(planning, &function->results);
 	status = add_plan(planning, &function->fields, &plan, image);
@@ -348,7 +320,7 @@ static int plan_file(struct planning *planning, const struct value_file *file)
 	int status = 0;
 
 	for (size_t i = 0; status == 0 && i < values->wanted_count; i++) {
-		struct wanted *wanted = &values->wanted[i];
+		struct value_wanted *wanted = &values->wanted[i];
 		char why[256];
 		size_t count;
 
@@ -357,7 +329,7 @@ static int plan_file(struct planning *planning, const struct value_file *file)
 		planning->wanted = wanted;
 		status = value_function_find(file, &wanted->spec, take_function, planning, &count, why);
 		if (count && why[0]) {
-			note(values, wanted->spec.function, planning->path, why);
+			record_values_note(values, wanted->spec.function, planning->path, why);
 			wanted->noted = true;
 		}
 	}
@@ -374,7 +346,7 @@ int record_values_image(struct record_values *values, const char *path, uint64_t
 		return 0;
 	if (COMMON_VECTOR_RESERVE(values->files, values->file_capacity, values->file_count + 1, "files of --values"))
 		return PTL_NO_MEMORY;
-	values->files[values->file_count++] = (struct known_file){device, inode};
+	values->files[values->file_count++] = (struct value_known_file){device, inode};
 	/* A file that cannot be read has no values. */
 	if (value_file_open(path, device, inode, &file) < 0)
 		return 0;
@@ -399,7 +371,8 @@ int record_values_take(struct record_values *values, const struct channel_messag
 
 	if (message->plan < values->plan_count)
 		status = value_event_make(&values->events[message->plan], values->capture, &values->provider, message,
-					  &values->next_id, &values->payload, &event.descriptor.id, &valid);
+					  (const uint8_t *)(message + 1), &values->next_id, &values->payload,
+					  &event.descriptor.id, &valid);
 	if (status < 0)
 		return status;
 	values->invalid += !valid;
@@ -410,16 +383,21 @@ int record_values_take(struct record_values *values, const struct channel_messag
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-void record_values_finish(const struct record_values *values)
+bool record_values_finish(const struct record_values *values)
 {
-	for (size_t i = 0; i < values->wanted_count; i++) {
-		const struct wanted *wanted = &values->wanted[i];
+	bool all = true;
 
-		if (!wanted->functions && !wanted->noted)
-			common_message_warning("--values '%s': no recorded program or library has a function of this "
-					       "name, outside of other functions",
-					       wanted->spec.text);
+	for (size_t i = 0; i < values->wanted_count; i++) {
+		const struct value_wanted *wanted = &values->wanted[i];
+
+		if (wanted->functions || wanted->noted)
+			continue;
+		all = false;
+		common_message_warning("--values '%s': no recorded program or library has a function of this name, "
+				       "outside of other functions",
+				       wanted->spec.text);
 	}
+	return all;
 }
 
 int record_values_losses(const struct record_values *values)

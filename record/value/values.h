@@ -17,8 +17,8 @@ void record_values_free(struct record_values *values);
 int record_values_image(struct record_values *values, const char *path, uint64_t device, uint64_t inode);
 /* Writes the event of a message. Counts invalid messages. PTL_NO_MEMORY. */
 int record_values_take(struct record_values *values, const struct channel_message_values *message);
-/* Prints which functions no program had. */
-void record_values_finish(const struct record_values *values);
+/* Prints which functions no program had. False: there was such a function. */
+bool record_values_finish(const struct record_values *values);
 /* Writes losses. PTL_NO_MEMORY. */
 int record_values_losses(const struct record_values *values);
 

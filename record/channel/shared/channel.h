@@ -474,7 +474,7 @@ struct channel_message_values {
 };
 
 /* In place of an address: the message has no room for the value. */
-#define CHANNEL_VALUE_NO_ROOM UINT64_MAX
+#define CHANNEL_VALUE_NO_ROOM 0x8f3a5c7e91b2d46eull /* no address of the CPU */
 
 /* A message text for the user and the trace. */
 struct channel_message_note {
