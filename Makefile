@@ -192,6 +192,7 @@ helpers  := $(patsubst tests/tools/%.c,$(O)/tests/%,$(tool_src))
 pmu      := $(O)/tests/pmu.so
 failing  := $(O)/tests/failing.so
 examples := $(patsubst testdata/examples/%.c,$(O)/examples/%,$(wildcard testdata/examples/*.c))
+examples := $(examples:%/fork_server=%/fork_server.so)
 benches  := $(patsubst bench/%.c,$(O)/bench/%,$(bench_src))
 
 soname  := libptl.so.0
@@ -472,6 +473,11 @@ $(O)/examples/%: testdata/examples/%.c $(shared) $(provider_shared) $(flow_share
 	@mkdir -p $(@D)
 	$(Q)$(CC) -O2 -g -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror) -Iformat/include -Iprovider/include -Iflow/include \
 		-Ianalysis/include -o $@ $< -L$(O)/lib -Wl,--as-needed -lptl-analysis -lptl-flow -lptl-provider -lptl -Wl,-rpath,'$$ORIGIN/../lib'
+
+$(O)/examples/%.so: testdata/examples/%.c
+	$(say) CC $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) -O2 -g -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror) -shared -fPIC -o $@ $< -ldl
 
 # What stands in for Intel PT: tests load it into ptl-record.
 $(pmu): $(call objects,$(wildcard tests/pmu/*.c)) $(format)

@@ -6,6 +6,7 @@
 #include <ptl/reader.h>
 
 #include "common/error.h"
+#include "common/session/session_ask.h"
 #include "common/structure.h"
 #include "format/reader/session_files.h"
 
@@ -99,5 +100,25 @@ int ptl_process_session(const char *name, const struct ptl_realtime_options *opt
 	if (!status && session.files.killed)
 		status = common_fail(PTL_TRUNCATED, "%s", session.files.doubt);
 	format_session_files_free(&session.files);
+	return status;
+}
+
+int ptl_session_flush(const char *session)
+{
+	struct ptl_bytes request = {0};
+	const char *name, *text;
+	char *memory = NULL;
+	size_t size;
+	int folder, status = common_session_name(session, &name);
+
+	if (!status)
+		status = common_session_folder(false, &folder);
+	if (status)
+		return status;
+	common_write_bytes(&request, "flush", sizeof("flush"));
+	status = common_session_ask(folder, name, NULL, &request, &memory, &text, &size);
+	close(folder);
+	if (!status)
+		free(memory);
 	return status;
 }

@@ -4,22 +4,31 @@
  * executions, and gives the edges of each execution.
  *
  *	cc -o executor executor.c $(pkg-config --cflags --libs ptl-flow)
- *	./executor [--rounds N] [--exact] [--pieces BYTES] PACKETS ADDRESS CODE
  *	./executor [--rounds N] [--exact] --source SOURCE -- PROGRAM [ARGUMENT...]
+ *	./executor [--rounds N] [--exact] --fork-server fork_server.so -- PROGRAM [ARGUMENT...]
+ *	afl-fuzz -i INPUTS -o FINDINGS -- ./executor --fork-server fork_server.so -- PROGRAM [ARGUMENT...]
  *
- * The first form has recorded packets for each execution: a file with a CPU's packets, for code at an address. --pieces
- * feeds packets in pieces, as a CPU's buffer gives them. The second form runs PROGRAM for each execution under ptl-record
- * (--source software: without Intel PT; --source intel_pt: with), and decodes the packets of each thread. Addresses are
- * not randomised, so that the code stays where it is.
+ * The first form runs PROGRAM for each execution under ptl-record (--source software: without Intel PT; --source intel_pt:
+ * with), and decodes the packets of each thread. The second form
+ * records a session with the software source, in which fork_server.c forks PROGRAM for each execution; --session-rounds
+ * (1000) tells after how many executions the next session begins, because a session's file grows. Addresses are not
+ * randomised, so that the code stays where it is.
+ *
+ * Under afl-fuzz, the executor is AFL's target: it forwards AFL's commands to the fork server, and counts the edges in
+ * AFL's bitmap. AFL_MAP_SIZE is the bitmap's size, a power of two.
  *
  * --exact counts edges exactly, and prints all edges with their counts. Otherwise edges are counted in a bitmap, and the
  * executor prints the number of bytes that are not 0. Standard error has the sums of the last execution, and the best time
  * of decoding.
  */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
+#include <sys/shm.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,6 +39,11 @@
 #define BITMAP_SIZE (1u << 16)
 #define PIECE (1u << 16)             /* bytes of packets read from a trace at once */
 #define CODE_LIMIT ((size_t)1 << 30) /* bytes of an image */
+#define COMMANDS 198                 /* AFL's descriptors: from the fuzzer to the fork server */
+#define ANSWERS 199
+#define INPUT 197   /* standard input of the executions */
+#define FLUSHES 3   /* after so many flushes, packets of a dead process are in the file */
+#define PATIENCE 10 /* seconds until the end of a dead process must be in the file */
 
 /* Code that the decoder knows. */
 struct image {
@@ -39,17 +53,35 @@ struct image {
 	uint8_t *bytes;
 };
 
+/* A recording in which the fork server runs. */
+struct session {
+	char name[64];
+	struct ptl_trace *trace; /* NULL: no session runs */
+	int commands, answers;   /* of the fork server */
+	unsigned long rounds;    /* executions so far */
+	uint64_t seen;           /* events before this time have been read */
+	size_t streams;          /* streams before the current execution */
+	uint32_t pid;            /* process of the current execution */
+	bool ended;              /* the process's end is in the trace */
+};
+
 struct executor {
 	struct ptl_decoder *decoder;
 	struct image *images;
-	const char *source;   /* source of ptl-record; NULL: recorded packets */
-	char *const *program; /* PROGRAM and its arguments */
-	char trace[64];       /* the file that ptl-record writes */
-	uint8_t bitmap[BITMAP_SIZE];
+	const char *source;      /* source of ptl-record; NULL: recorded packets */
+	const char *fork_server; /* library; NULL: a recording for each execution */
+	char *const *program;    /* PROGRAM and its arguments */
+	struct session session;
+	int afl_commands, afl_answers; /* descriptors of afl-fuzz; 0: none */
+	uint8_t *bitmap;
+	size_t bitmap_size;
 	unsigned long rounds;
-	size_t piece; /* 0: one piece */
+	unsigned long session_rounds; /* executions of a session, whose file grows */
+	size_t piece;                 /* 0: one piece */
 	bool exact;
 };
+
+static char trace_path[64]; /* the file that ptl-record writes */
 
 static double seconds(void)
 {
@@ -59,30 +91,14 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Decodes the packets of one execution. */
-static int decode(struct executor *executor, const uint8_t *pt, size_t size, struct ptl_decoder_sums *sums)
-{
-	int status = 0;
-
-	if (!executor->piece)
-		return ptl_decoder_run(executor->decoder, pt, size, sums);
-	for (size_t at = 0; !status && at < size; at += executor->piece)
-		status = ptl_decoder_feed(executor->decoder, pt + at,
-					  size - at < executor->piece ? size - at : executor->piece);
-	return status ? status : ptl_decoder_end(executor->decoder, sums);
-}
-
-static int open_decoder(struct executor *executor, const struct ptl_machine *machine,
-			const struct ptl_flow_memory *memory)
+static int open_decoder(struct executor *executor, const struct ptl_machine *machine)
 {
 	const struct ptl_decoder_options options = {
 		.size = sizeof(options),
 		.machine = machine,
-		.memory = memory,
-		.memory_count = memory != NULL,
 		.outputs = executor->exact ? PTL_DECODER_EDGES : 0,
 		.bitmap = executor->exact ? NULL : executor->bitmap,
-		.bitmap_size = executor->exact ? 0 : BITMAP_SIZE,
+		.bitmap_size = executor->exact ? 0 : executor->bitmap_size,
 	};
 
 	return ptl_decoder_new(&options, &executor->decoder);
@@ -90,26 +106,43 @@ static int open_decoder(struct executor *executor, const struct ptl_machine *mac
 
 /* ---- programs under ptl-record --------------------------------------------------------------------------- */
 
+/* Begins ptl-record with these arguments, and the program behind. */
+static pid_t begin_recorder(const char *const *arguments, char *const *program)
+{
+	const char *argv[80];
+	size_t count = 0;
+	pid_t pid;
+
+	for (size_t i = 0; arguments[i]; i++)
+		argv[count++] = arguments[i];
+	for (size_t i = 0; program[i] && count + 1 < sizeof(argv) / sizeof(argv[0]); i++)
+		argv[count++] = program[i];
+	argv[count] = NULL;
+	pid = fork();
+	if (pid)
+		return pid;
+	personality(ADDR_NO_RANDOMIZE);
+	execvp(argv[0], (char *const *)argv);
+	perror(argv[0]);
+	_exit(127);
+}
+
+/* Returns the exit status of ptl-record, or -1. */
+static int end_recorder(pid_t pid)
+{
+	int result;
+
+	return pid < 0 || waitpid(pid, &result, 0) != pid || !WIFEXITED(result) ? -1 : WEXITSTATUS(result);
+}
+
 /* Runs the program once. Returns 0, or PTL_SYSTEM if there is no trace. */
 static int record(const struct executor *executor)
 {
-	const char *argv[64] = {"ptl-record", "-q", "--source", executor->source, "-o", executor->trace, "--"};
-	size_t count = 7;
-	int result = 0;
-	pid_t pid;
+	const char *const arguments[] = {"ptl-record", "-q",       "--source", executor->source,
+					 "-o",         trace_path, "--",       NULL};
+	const int result = end_recorder(begin_recorder(arguments, executor->program));
 
-	for (size_t i = 0; executor->program[i] && count + 1 < sizeof(argv) / sizeof(argv[0]); i++)
-		argv[count++] = executor->program[i];
-	pid = fork();
-	if (!pid) {
-		personality(ADDR_NO_RANDOMIZE);
-		execvp(argv[0], (char *const *)argv);
-		perror(argv[0]);
-		_exit(127);
-	}
-	if (pid < 0 || waitpid(pid, &result, 0) != pid || (WIFEXITED(result) && WEXITSTATUS(result) == 127))
-		return PTL_SYSTEM;
-	return 0;
+	return result < 0 || result == 127 ? PTL_SYSTEM : 0;
 }
 
 /* Gives the decoder the code of an image, unless the decoder has the code. */
@@ -173,19 +206,17 @@ static int decode_stream(struct executor *executor, struct ptl_trace *trace, con
 	return status ? status : ptl_decoder_end(executor->decoder, sums);
 }
 
-/* Decodes the packets of all threads of one execution. */
-static int decode_trace(struct executor *executor, struct ptl_trace *trace, struct ptl_decoder_sums *sums)
+/* Decodes the packets of all threads of one execution: of a process, from a stream on. pid PTL_NO_ID: all processes. */
+static int decode_streams(struct executor *executor, struct ptl_trace *trace, size_t first, uint32_t pid,
+			  struct ptl_decoder_sums *sums)
 {
-	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take_event};
-	int status = executor->decoder ? 0 : open_decoder(executor, ptl_trace_machine(trace), NULL);
+	int status = 0;
 
-	if (!status)
-		status = ptl_process(trace, NULL, &callbacks, executor);
-	for (size_t i = 0; !status && i < ptl_stream_count(trace); i++) {
+	for (size_t i = first; !status && i < ptl_stream_count(trace); i++) {
 		const struct ptl_stream *stream = ptl_stream_at(trace, i);
 		struct ptl_decoder_sums own = {0};
 
-		if (stream->kind != PTL_KIND_PT)
+		if (stream->kind != PTL_KIND_PT || (pid != PTL_NO_ID && stream->pid != pid))
 			continue;
 		status = decode_stream(executor, trace, stream, &own);
 		sums->instructions += own.instructions;
@@ -195,30 +226,199 @@ static int decode_trace(struct executor *executor, struct ptl_trace *trace, stru
 	return status;
 }
 
-/* ---- executions ------------------------------------------------------------------------------------------ */
-
-/* Runs and decodes one execution. *seconds: time of decoding. */
-static int execute(struct executor *executor, const uint8_t *pt, size_t size, struct ptl_decoder_sums *sums,
-		   double *duration)
+/* Records and decodes one execution. *duration: time of decoding. */
+static int execute_recorded(struct executor *executor, struct ptl_decoder_sums *sums, double *duration)
 {
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take_event};
 	struct ptl_trace *trace = NULL;
-	int status = executor->source ? record(executor) : 0;
+	int status = record(executor);
 
-	*sums = (struct ptl_decoder_sums){0};
-	if (!status && executor->source)
-		status = ptl_open(executor->trace, NULL, &trace);
-	*duration = seconds();
 	if (!status)
-		status = trace ? decode_trace(executor, trace, sums) : decode(executor, pt, size, sums);
+		status = ptl_open(trace_path, NULL, &trace);
+	*duration = seconds();
+	if (!status && !executor->decoder)
+		status = open_decoder(executor, ptl_trace_machine(trace));
+	if (!status)
+		status = ptl_process(trace, NULL, &callbacks, executor);
+	if (!status)
+		status = decode_streams(executor, trace, 0, PTL_NO_ID, sums);
 	*duration = seconds() - *duration;
 	ptl_close(trace);
-	if (executor->source)
-		unlink(executor->trace);
+	unlink(trace_path);
 	return status;
 }
 
+/* ---- a session with a fork server ------------------------------------------------------------------------ */
+
+static bool get(int fd, uint32_t *value)
+{
+	return read(fd, value, sizeof(*value)) == (ssize_t)sizeof(*value);
+}
+
+static bool put(int fd, uint32_t value)
+{
+	return write(fd, &value, sizeof(value)) == (ssize_t)sizeof(value);
+}
+
+/* Takes events that have arrived: code, and the end of the execution's process. */
+static int take_session_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+{
+	struct executor *executor = context;
+	struct ptl_bytes storage = {0};
+	struct ptl_process_event process;
+	int status = ptl_process_decode(event, &storage, &process);
+
+	if (!status && event->descriptor.opcode == PTL_OPCODE_END && process.process_id == executor->session.pid)
+		executor->session.ended = true;
+	ptl_bytes_free(&storage);
+	return status && status != PTL_NOT_OURS ? status : take_event(context, trace, event);
+}
+
+/* Called by ptl_realtime_wait with what the file has now. */
+static int take_news(void *context, struct ptl_trace *trace)
+{
+	const struct ptl_callbacks callbacks = {.size = sizeof(callbacks), .event = take_session_event};
+	struct executor *executor = context;
+	const struct ptl_event_filter filter = {.size = sizeof(filter), .first_time = executor->session.seen};
+
+	/* ptl_open_realtime calls, too, before the trace is open. */
+	return executor->session.trace ? ptl_process(trace, &filter, &callbacks, executor) : 0;
+}
+
+/* Ends the fork server, and with the fork server the session. Returns when the recorder has ended. */
+static void close_session(struct executor *executor)
+{
+	static char *const nothing[] = {NULL};
+	const char *const arguments[] = {"ptl-record", "stop", executor->session.name, NULL};
+
+	if (!executor->session.trace)
+		return;
+	close(executor->session.commands);
+	close(executor->session.answers);
+	ptl_close(executor->session.trace);
+	executor->session.trace = NULL;
+	while (!ptl_session_flush(executor->session.name))
+		usleep(1000);
+	unlink(trace_path);
+	end_recorder(begin_recorder(arguments, nothing));
+}
+
+/* Puts the fork server's ends at the numbers of AFL's protocol, and starts the recorder. */
+static int start_session(struct executor *executor, int commands, int answers)
+{
+	char preload[4096];
+	const char *const arguments[] = {"ptl-record", "start",   executor->session.name,
+					 "-q",         "--force", "--source",
+					 "software",   "-o",      trace_path,
+					 "--",         "env",     preload,
+					 NULL};
+
+	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", executor->fork_server);
+	if (dup2(commands, COMMANDS) < 0 || dup2(answers, ANSWERS) < 0 || dup2(STDIN_FILENO, INPUT) < 0)
+		return PTL_SYSTEM;
+	return end_recorder(begin_recorder(arguments, executor->program)) ? PTL_SYSTEM : 0;
+}
+
+static int open_session(struct executor *executor)
+{
+	const struct ptl_realtime_options options = {.size = sizeof(options), .idle = take_news, .context = executor};
+	struct session *session = &executor->session;
+	int commands[2], answers[2], status;
+	uint32_t hello;
+
+	if (pipe2(commands, O_CLOEXEC) || pipe2(answers, O_CLOEXEC))
+		return PTL_SYSTEM;
+	status = start_session(executor, commands[0], answers[1]);
+	close(commands[0]);
+	close(answers[1]);
+	close(COMMANDS);
+	close(ANSWERS);
+	session->commands = commands[1];
+	session->answers = answers[0];
+	session->rounds = session->seen = session->streams = 0;
+	if (!status && !get(session->answers, &hello))
+		status = PTL_SYSTEM;
+	if (!status)
+		status = ptl_open_realtime(trace_path, &options, &session->trace);
+	if (!status && !executor->decoder)
+		status = open_decoder(executor, ptl_trace_machine(session->trace));
+	return status;
+}
+
+/* Checks whether the trace has packets of the execution's process. */
+static bool has_packets(const struct session *session)
+{
+	for (size_t i = session->streams; i < ptl_stream_count(session->trace); i++)
+		if (ptl_stream_at(session->trace, i)->pid == session->pid)
+			return true;
+	return false;
+}
+
+/* Waits until the trace has all packets of the execution's process, which is dead. */
+static int await_packets(struct session *session)
+{
+	const double start = seconds();
+	int status = 0;
+	bool more;
+
+	for (unsigned flushes = 0; !status && !session->ended; flushes++) {
+		/* A process that AFL killed at once has no packets, and the recorder does not know the process. */
+		if (flushes >= FLUSHES && !has_packets(session))
+			return 0;
+		if (seconds() - start > PATIENCE)
+			return PTL_TRUNCATED;
+		status = ptl_session_flush(session->name);
+		if (!status)
+			status = ptl_realtime_wait(session->trace, 0, &more);
+	}
+	return status;
+}
+
+/* Runs and decodes one execution. *wait_status: as from waitpid. */
+static int execute_forked(struct executor *executor, uint32_t command, struct ptl_decoder_sums *sums, double *duration,
+			  uint32_t *wait_status)
+{
+	struct session *session = &executor->session;
+	struct timespec now;
+	int status;
+
+	if (session->trace && session->rounds++ == executor->session_rounds)
+		close_session(executor);
+	status = session->trace ? 0 : open_session(executor);
+	if (status)
+		return status;
+	session->ended = false;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!put(session->commands, command) || !get(session->answers, &session->pid))
+		return PTL_SYSTEM;
+	/* AFL ends executions that take too long. */
+	if (executor->afl_answers && !put(executor->afl_answers, session->pid))
+		return PTL_SYSTEM;
+	if (!get(session->answers, wait_status))
+		return PTL_SYSTEM;
+	status = await_packets(session);
+	*duration = seconds();
+	if (!status)
+		status = decode_streams(executor, session->trace, session->streams, session->pid, sums);
+	*duration = seconds() - *duration;
+	session->seen = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	session->streams = ptl_stream_count(session->trace);
+	return status;
+}
+
+/* ---- executions ------------------------------------------------------------------------------------------ */
+
+static int execute(struct executor *executor, struct ptl_decoder_sums *sums, double *duration)
+{
+	uint32_t wait_status;
+
+	*sums = (struct ptl_decoder_sums){0};
+	return executor->fork_server ? execute_forked(executor, 0, sums, duration, &wait_status)
+				     : execute_recorded(executor, sums, duration);
+}
+
 /* A fuzzer would run the program with another input each time. */
-static int run(struct executor *executor, const uint8_t *pt, size_t size)
+static int run(struct executor *executor)
 {
 	struct ptl_decoder_sums sums = {0};
 	size_t edges = 0, known = 0;
@@ -228,8 +428,8 @@ static int run(struct executor *executor, const uint8_t *pt, size_t size)
 	for (unsigned long round = 0; !status && round < executor->rounds; round++) {
 		double duration;
 
-		memset(executor->bitmap, 0, executor->exact ? 0 : sizeof(executor->bitmap));
-		status = execute(executor, pt, size, &sums, &duration);
+		memset(executor->bitmap, 0, executor->bitmap_size);
+		status = execute(executor, &sums, &duration);
 		best = duration < best ? duration : best;
 		if (executor->decoder)
 			ptl_decoder_edges(executor->decoder, &edges);
@@ -244,6 +444,52 @@ static int run(struct executor *executor, const uint8_t *pt, size_t size)
 	return status;
 }
 
+/* ---- under afl-fuzz -------------------------------------------------------------------------------------- */
+
+/* Moves AFL's descriptors, whose numbers the fork server needs, and takes AFL's bitmap. Without afl-fuzz, nothing happens. */
+static void find_afl(struct executor *executor)
+{
+	const char *id = getenv("__AFL_SHM_ID"), *size = getenv("AFL_MAP_SIZE");
+	void *map = id ? shmat((int)strtol(id, NULL, 10), NULL, 0) : (void *)-1;
+
+	if (map == (void *)-1)
+		return;
+	executor->afl_commands = fcntl(COMMANDS, F_DUPFD_CLOEXEC, 3);
+	executor->afl_answers = fcntl(ANSWERS, F_DUPFD_CLOEXEC, 3);
+	executor->bitmap = map;
+	executor->bitmap_size = size ? strtoul(size, NULL, 10) : BITMAP_SIZE;
+}
+
+/* afl-fuzz ends the executor by SIGTERM. The recorder ends with the executor. */
+static void remove_trace(int signal)
+{
+	unlink(trace_path);
+	_exit(128 + signal);
+}
+
+/* Executes for each command of afl-fuzz. AFL clears the bitmap. */
+static int serve_afl(struct executor *executor)
+{
+	uint32_t command, wait_status;
+	int status;
+
+	signal(SIGTERM, remove_trace);
+	status = open_session(executor);
+	if (!status && !put(executor->afl_answers, 0))
+		return PTL_SYSTEM;
+	while (!status && get(executor->afl_commands, &command)) {
+		struct ptl_decoder_sums sums = {0};
+		double duration;
+
+		status = execute_forked(executor, command, &sums, &duration, &wait_status);
+		if (!status && !put(executor->afl_answers, wait_status))
+			break;
+	}
+	return status;
+}
+
+/* ---- the command ----------------------------------------------------------------------------------------- */
+
 static void print(const struct executor *executor)
 {
 	size_t count, used = 0;
@@ -252,30 +498,10 @@ static void print(const struct executor *executor)
 	for (size_t i = 0; i < count; i++)
 		printf("%llx %llx %llu\n", (unsigned long long)edges[i].from, (unsigned long long)edges[i].to,
 		       (unsigned long long)edges[i].count);
-	for (size_t i = 0; !executor->exact && i < BITMAP_SIZE; i++)
+	for (size_t i = 0; !executor->exact && i < executor->bitmap_size; i++)
 		used += executor->bitmap[i] != 0;
 	if (!executor->exact)
 		printf("%zu\n", used);
-}
-
-static void *read_file(const char *path, size_t *size)
-{
-	FILE *file = fopen(path, "rb");
-	void *data = NULL;
-	long end;
-
-	if (!file)
-		return NULL;
-	if (!fseek(file, 0, SEEK_END) && (end = ftell(file)) > 0 && !fseek(file, 0, SEEK_SET)) {
-		*size = (size_t)end;
-		data = malloc(*size);
-		if (data && fread(data, 1, *size, file) != *size) {
-			free(data);
-			data = NULL;
-		}
-	}
-	fclose(file);
-	return data;
 }
 
 /* Returns the index of the first argument that is no option; 0: a mistake. */
@@ -288,73 +514,57 @@ static int parse(struct executor *executor, int argc, char **argv)
 			executor->exact = true;
 		else if (!strcmp(argv[i], "--rounds") && i + 1 < argc)
 			executor->rounds = strtoul(argv[++i], NULL, 10);
-		else if (!strcmp(argv[i], "--pieces") && i + 1 < argc)
-			executor->piece = strtoul(argv[++i], NULL, 10);
 		else if (!strcmp(argv[i], "--source") && i + 1 < argc)
 			executor->source = argv[++i];
+		else if (!strcmp(argv[i], "--session-rounds") && i + 1 < argc)
+			executor->session_rounds = strtoul(argv[++i], NULL, 10);
+		else if (!strcmp(argv[i], "--fork-server") && i + 1 < argc)
+			executor->fork_server = argv[++i];
 		else
 			return 0;
 	}
-	if (!executor->rounds)
+	if (!executor->rounds || !executor->source == !executor->fork_server)
 		return 0;
-	if (!executor->source)
-		return i + 3 == argc ? i : 0;
 	return i + 1 < argc && !strcmp(argv[i], "--") ? i + 1 : 0;
 }
 
-/* Runs the program, or reads the packets and the code. */
-static int start(struct executor *executor, char **argv)
+static void free_images(struct image *images)
 {
-	struct ptl_flow_memory memory = {0};
-	size_t pt_size = 0, code_size = 0;
-	void *pt, *code;
-	int status;
+	while (images) {
+		struct image *next = images->next;
 
-	if (executor->source) {
-		executor->program = argv;
-		snprintf(executor->trace, sizeof(executor->trace), "executor-%ld.ptl", (long)getpid());
-		return run(executor, NULL, 0);
+		free(images->bytes);
+		free(images);
+		images = next;
 	}
-	pt = read_file(argv[0], &pt_size);
-	code = read_file(argv[2], &code_size);
-	memory.address = strtoull(argv[1], NULL, 0);
-	memory.bytes = code;
-	memory.size = code_size;
-	status = open_decoder(executor, NULL, &memory);
-	if (!status)
-		status = run(executor, pt, pt_size);
-	if (!status)
-		print(executor);
-	ptl_decoder_free(executor->decoder);
-	executor->decoder = NULL;
-	free(pt);
-	free(code);
-	return status;
 }
 
 int main(int argc, char **argv)
 {
-	static struct executor executor = {.rounds = 1};
+	static uint8_t bitmap[BITMAP_SIZE];
+	static struct executor executor = {
+		.bitmap = bitmap, .bitmap_size = BITMAP_SIZE, .rounds = 1, .session_rounds = 1000};
 	const int i = parse(&executor, argc, argv);
 	int status;
 
 	if (!i) {
-		fprintf(stderr, "usage: executor [--rounds N] [--exact] [--pieces BYTES] PACKETS ADDRESS CODE\n"
-				"       executor [--rounds N] [--exact] --source SOURCE -- PROGRAM [ARGUMENT...]\n");
+		fprintf(stderr,
+			"usage: executor [--rounds N] [--exact] --source SOURCE -- PROGRAM [ARGUMENT...]\n"
+			"       executor [--rounds N] [--exact] --fork-server LIBRARY -- PROGRAM [ARGUMENT...]\n");
 		return 2;
 	}
-	status = start(&executor, argv + i);
+	if (executor.fork_server)
+		find_afl(&executor);
+	executor.program = argv + i;
+	snprintf(executor.session.name, sizeof(executor.session.name), "executor-%ld", (long)getpid());
+	snprintf(trace_path, sizeof(trace_path), "executor-%ld.ptl", (long)getpid());
+	status = executor.afl_answers ? serve_afl(&executor) : run(&executor);
 	if (status)
 		fprintf(stderr, "executor: %s\n", ptl_error_text());
-	else if (executor.source)
+	else if (!executor.afl_answers)
 		print(&executor);
+	close_session(&executor);
 	ptl_decoder_free(executor.decoder);
-	while (executor.images) {
-		struct image *next = executor.images->next;
-
-		free(executor.images->bytes);
-		free(executor.images);
-		executor.images = next;
-	}
+	free_images(executor.images);
 	return status ? 1 : 0;
 }

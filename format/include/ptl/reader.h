@@ -169,6 +169,13 @@ int ptl_open_realtime_fd(int fd, const char *name, const struct ptl_realtime_opt
 int ptl_process_session(const char *session, const struct ptl_realtime_options *options,
 			const struct ptl_event_filter *filter, const struct ptl_callbacks *callbacks, void *context,
 			uint64_t *missed);
+/*
+ * Writes everything that a session of ptl-record of this user has recorded so far to the session's file, like
+ * ControlTrace with EVENT_TRACE_CONTROL_FLUSH, and returns when the data is in the file. Data of a process is complete
+ * once the end of the process is in the file. Waits for a recorder that is stopped or hangs. PTL_NOT_FOUND: no such
+ * session.
+ */
+int ptl_session_flush(const char *session);
 
 /*
  * For programs that read streams rather than events: waits up to `timeout` nanoseconds for new data. *more: data was

@@ -245,6 +245,13 @@ static void events_wait_for_earlier_ones_of_other_streams(void **state)
 	assert_int_equal(events_that_go_back(1), 1);
 }
 
+static void flushes_need_a_session(void **state)
+{
+	(void)state;
+	assert_int_equal(ptl_session_flush("nobody-has-this-session"), PTL_NOT_FOUND);
+	assert_int_equal(ptl_session_flush("no/name"), PTL_MISUSE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +260,7 @@ int main(void)
 		cmocka_unit_test(damage_costs_the_buffers_that_it_hits),
 		cmocka_unit_test(who_waits_can_be_stopped),
 		cmocka_unit_test(events_wait_for_earlier_ones_of_other_streams),
+		cmocka_unit_test(flushes_need_a_session),
 	};
 
 	return cmocka_run_group_tests_name("realtime", tests, NULL, NULL);
