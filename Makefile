@@ -59,7 +59,7 @@ endif
 BUILD_PACKAGES := gcc libc6-dev libzstd-dev libxxhash-dev nettle-dev libelf-dev libdw-dev \
 	libzydis-dev libipt-dev libiberty-dev libncurses-dev zlib1g-dev liblzma-dev
 TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard python3-xxhash python3-cffi python3-numpy luajit nasm jq \
-	gzip xz-utils zstd procps linux-perf|linux-tools-generic lcov tmux libsqlite3-dev babeltrace2 tshark dwz curl parallel gdb libc6-dbg libdebuginfod1
+	gzip bzip2 xz-utils zstd procps linux-perf|linux-tools-generic lcov tmux libsqlite3-dev babeltrace2 tshark dwz curl parallel gdb libc6-dbg libdebuginfod1
 # No unit test is built without these, nor does any run.
 UNIT_PACKAGES  := libcmocka-dev perl python3
 CI_PACKAGES     = git clang clang-format shellcheck mandoc groff-base zsh locales $(BROWSER_PACKAGES) golang-go python3-jsonschema \

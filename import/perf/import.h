@@ -165,8 +165,8 @@ int perf_exit(struct perf_import *import, const struct perf_record *record, cons
 	      size_t body);
 int perf_switch(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 		size_t body);
-/* Whether the process is known, and has not ended. */
-bool perf_process_lives(const struct perf_import *import, uint32_t pid);
+/* Whether the process is known. The process may have ended: perf also describes processes that wait for their parents. */
+bool perf_process_known(const struct perf_import *import, uint32_t pid);
 /* Adds the process if unknown, and writes a pending event of the process. */
 int perf_process_need(struct perf_import *import, uint32_t pid, uint64_t time);
 

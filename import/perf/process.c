@@ -57,11 +57,9 @@ static bool is_outside(uint32_t pid)
 	return pid == 0 || pid == PTL_NO_ID;
 }
 
-bool perf_process_lives(const struct perf_import *import, uint32_t pid)
+bool perf_process_known(const struct perf_import *import, uint32_t pid)
 {
-	const struct perf_process *process = find(import, pid);
-
-	return process && !process->ended;
+	return find(import, pid);
 }
 
 static int write_process(struct perf_import *import, const struct perf_process *process, uint8_t opcode,

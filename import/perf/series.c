@@ -65,21 +65,27 @@ static int read_beginning(int fd, struct beginning *beginning)
 
 /*
  * Whether the file comes from the same command on the same machine, and is not older: after another start, the clock of
- * perf begins again, and the kernel usually has another address.
+ * perf begins again, and the kernel usually has another address. *start is the earliest time of the latest file that has
+ * times: perf may end with a file without times.
  */
 static bool continues(const struct perf_file *before, int before_fd, const struct perf_file *file, int fd,
 		      uint64_t *start)
 {
 	struct beginning first, next;
-	bool goes_on;
 
-	goes_on = !perf_file_is_pipe(before) && !perf_file_is_pipe(file) &&
-		  is_same_feature(before, file, PERF_FEATURE_HOSTNAME) &&
-		  is_same_feature(before, file, PERF_FEATURE_OSRELEASE) &&
-		  is_same_feature(before, file, PERF_FEATURE_CMDLINE) && !read_beginning(before_fd, &first) &&
-		  !read_beginning(fd, &next) && next.time >= first.time && next.kernel_base == first.kernel_base;
-	*start = goes_on ? next.time : 0;
-	return goes_on;
+	if (perf_file_is_pipe(before) || perf_file_is_pipe(file) ||
+	    !is_same_feature(before, file, PERF_FEATURE_HOSTNAME) ||
+	    !is_same_feature(before, file, PERF_FEATURE_OSRELEASE) ||
+	    !is_same_feature(before, file, PERF_FEATURE_CMDLINE) || read_beginning(before_fd, &first) ||
+	    read_beginning(fd, &next) || next.kernel_base != first.kernel_base)
+		return false;
+	if (first.time)
+		*start = first.time;
+	if (next.time && next.time < *start)
+		return false;
+	if (next.time)
+		*start = next.time;
+	return true;
 }
 
 static int add_file(struct perf_import *import, struct perf_file *file)
@@ -94,7 +100,7 @@ static int add_file(struct perf_import *import, struct perf_file *file)
 int perf_series_next(struct perf_import *import, int before_fd, int fd)
 {
 	struct perf_file *file = NULL;
-	uint64_t start = 0;
+	uint64_t start = import->series_start;
 	int status = perf_file_open(fd, &file);
 
 	if (!status && continues(import->file, before_fd, file, fd, &start))
@@ -130,7 +136,7 @@ bool perf_series_repeats(const struct perf_import *import, const struct perf_rec
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
 		return perf_fields_read(record->type, record->misc, record->body, record->size, &fields) &&
-		       (fields.pid == UINT32_MAX || perf_process_lives(import, fields.pid));
+		       (fields.pid == UINT32_MAX || perf_process_known(import, fields.pid));
 	case PERF_RECORD_KSYMBOL:
 	case PERF_RECORD_BPF_EVENT:
 	case PERF_RECORD_NAMESPACES:

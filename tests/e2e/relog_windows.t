@@ -23,8 +23,15 @@ def start_of(name):
 
 def content(name):
     """All but the file's own name, how the content lies in buffers, and the history."""
-    return sorted(line for line in output(CANONICAL, name).splitlines()
-                  if not line.startswith(("file ", "provenance", "  input", "stream 0 ")))
+    lines = []
+    for line in output(CANONICAL, name).splitlines():
+        words = line.split(" ")
+        if words[0] == "stream":
+            # A recorder on a busy machine writes more buffers. Bytes of packets have no heads.
+            line = " ".join([*words[:6], words[7], words[8] if words[2] == "3" else "", *words[9:]])
+        if not line.startswith(("file ", "provenance", "  input", "stream 0 ")):
+            lines.append(line)
+    return sorted(lines)
 
 
 def windows_of(prefix):
