@@ -374,16 +374,18 @@ int dump_gdb_files_make(struct dump_gdb_files *files, struct dump_gdb_process *p
 {
 	struct dump_run *run = process->run;
 	struct maker maker = {.files = files, .process = process};
+	struct dump_perf_code code = {.trace = run->trace};
 	uint64_t missing = 0;
 	int status = folder_make(files);
 
+	code.outside_count = flow_timeline_outside(process->timeline, &code.outside);
 	/* gdb itself demangles. */
 	if (status == 0)
 		status = flow_symbols_open(run->trace, process->timeline, false, &maker.symbols);
 	if (status == 0)
 		status = add_images(&maker);
 	if (status == 0)
-		status = dump_perf_cache_write(&maker.cache, run->trace, process->timeline, files->folder, &missing);
+		status = dump_perf_cache_write(&maker.cache, &code, files->folder, &missing);
 	for (size_t i = 0; status == 0 && i < files->count; i++) {
 		folder_link(files, "/root", files->libraries[i].path, files->libraries[i].file);
 		folder_link_linker(files, &files->libraries[i]);

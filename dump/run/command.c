@@ -188,7 +188,7 @@ static int run_command(const struct dump_command *command, struct dump_options *
 		.merged = merged,
 		.progress = isatty(STDERR_FILENO) && (options->output || !isatty(STDOUT_FILENO)) && !options->quiet,
 	};
-	struct dump_output output;
+	struct dump_output output = {.fd = -1, .file.fd = -1};
 	int status = options->partial ? open_saver(command, options, operands, count, &run.saver) : 0;
 
 	if (!status && has_trace)
@@ -199,7 +199,10 @@ static int run_command(const struct dump_command *command, struct dump_options *
 	}
 	/* write(2) reports a reader that went away, so the program can end with a clean exit status. */
 	common_signal_ignore(SIGPIPE, NULL);
-	status = dump_output_open(&run, &output);
+	run.output = &output;
+	status = command->prepare_output ? command->prepare_output(options) : 0;
+	if (status == 0)
+		status = dump_output_open(&run, &output);
 	if (status == 0)
 		status = run_open(command, &run);
 	else

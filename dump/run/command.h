@@ -144,6 +144,11 @@ struct dump_command {
 	 * NULL.
 	 */
 	int (*check)(const struct dump_options *options);
+	/*
+	 * Called before the output is opened, and may replace options->output. Returns a negative ptl_status. NULL: nothing
+	 * to do.
+	 */
+	int (*prepare_output)(struct dump_options *options);
 	/* Whether the options need no trace; the run then has none. NULL: the command always needs a trace. */
 	bool (*needs_no_trace)(const struct dump_options *options);
 	/*

@@ -152,7 +152,8 @@ static void add_symbol(struct tail *tail, const struct dump_perf_object *object,
 		.st_size = symbol->size,
 	};
 
-	if (!entry.st_shndx || tail->names.size > UINT32_MAX)
+	/* A function of the unwind table may have no name. */
+	if (!*symbol->name || !entry.st_shndx || tail->names.size > UINT32_MAX)
 		return;
 	common_write_bytes(&tail->symbols, &entry, sizeof(entry));
 	common_write_bytes(&tail->names, symbol->name, strlen(symbol->name) + 1);
@@ -284,18 +285,8 @@ static int write_head(int fd, const struct tail *tail, const struct dump_perf_ob
 	return good ? 0 : common_fail_errno("cannot write code");
 }
 
-/* Sources of code. */
-struct code_source {
-	struct ptl_trace *trace;
-	const struct flow_outside_blob *outside; /* code of files that the trace does not contain */
-	size_t outside_count;
-};
-
-/*
- * Reads code into new memory: from the trace, a code store, or the mapped file. Returns false if no source has the
- * code.
- */
-static bool read_code(const struct code_source *source, const uint8_t hash[PTL_HASH_SIZE], uint8_t **data, size_t *size)
+bool dump_perf_code_read(const struct dump_perf_code *source, const uint8_t hash[PTL_HASH_SIZE], uint8_t **data,
+			 size_t *size)
 {
 	const struct flow_outside_blob *blob = NULL;
 	uint64_t there;
@@ -317,7 +308,7 @@ static bool read_code(const struct code_source *source, const uint8_t hash[PTL_H
 }
 
 /* Writes the code. Sizes come from a trace: a size beyond any disk is rejected. written: by segment, set if it has code. */
-static int write_code(int fd, const struct dump_perf_object *object, const struct code_source *source, uint64_t *end,
+static int write_code(int fd, const struct dump_perf_object *object, const struct dump_perf_code *source, uint64_t *end,
 		      bool *written, uint64_t *missing)
 {
 	for (size_t i = 0; i < object->count; i++) {
@@ -327,7 +318,7 @@ static int write_code(int fd, const struct dump_perf_object *object, const struc
 		size_t size;
 
 		if (at > (uint64_t)1 << 40 || segment->size > (uint64_t)1 << 40 ||
-		    !read_code(source, segment->code, &data, &size)) {
+		    !dump_perf_code_read(source, segment->code, &data, &size)) {
 			++*missing;
 			continue;
 		}
@@ -345,7 +336,7 @@ static int write_code(int fd, const struct dump_perf_object *object, const struc
 	return 0;
 }
 
-static int write_object(int fd, const struct dump_perf_object *object, const struct code_source *source,
+static int write_object(int fd, const struct dump_perf_object *object, const struct dump_perf_code *source,
 			uint64_t *missing)
 {
 	struct tail tail = {.at = sizeof(Elf64_Ehdr) + object->count * sizeof(Elf64_Phdr)};
@@ -384,7 +375,7 @@ static int make_folder(struct ptl_bytes *path)
 }
 
 /* Writes the file folder/.build-id/ab/cdef..., a form that all versions of perf read. */
-static int write_file(const struct dump_perf_object *object, const struct code_source *source, const char *folder,
+static int write_file(const struct dump_perf_object *object, const struct dump_perf_code *source, const char *folder,
 		      uint64_t *missing)
 {
 	struct common_output_file output = {.fd = -1};
@@ -414,14 +405,12 @@ static int write_file(const struct dump_perf_object *object, const struct code_s
 	return status;
 }
 
-int dump_perf_cache_write(const struct dump_perf_cache *cache, struct ptl_trace *trace,
-			  const struct flow_timeline *timeline, const char *folder, uint64_t *missing)
+int dump_perf_cache_write(const struct dump_perf_cache *cache, const struct dump_perf_code *source, const char *folder,
+			  uint64_t *missing)
 {
-	struct code_source source = {.trace = trace};
 	int status = 0;
 
-	source.outside_count = flow_timeline_outside(timeline, &source.outside);
 	for (size_t i = 0; !status && i < cache->count; i++)
-		status = write_file(&cache->objects[i], &source, folder, missing);
+		status = write_file(&cache->objects[i], source, folder, missing);
 	return status;
 }

@@ -46,12 +46,25 @@ int dump_perf_cache_add(struct dump_perf_cache *cache, const struct ptl_image_ev
 /* Returns the file with the build id, after all images were added; NULL: none. */
 const struct dump_perf_object *dump_perf_cache_find(const struct dump_perf_cache *cache,
 						    const uint8_t build_id[DUMP_PERF_BUILD_ID]);
+/* Sources of code. */
+struct dump_perf_code {
+	struct ptl_trace *trace;
+	const struct flow_outside_blob *outside; /* code of files that the trace does not contain */
+	size_t outside_count;
+};
+
+/*
+ * Reads code into new memory, which the caller frees: from the trace, a code store, or the mapped file. Returns false if
+ * no source has the code.
+ */
+bool dump_perf_code_read(const struct dump_perf_code *source, const uint8_t hash[PTL_HASH_SIZE], uint8_t **data,
+			 size_t *size);
 /*
  * Writes all files below folder/.build-id. *missing: number of segments whose code neither the trace nor this machine
  * has. Returns 0, PTL_SYSTEM or PTL_NO_MEMORY.
  */
-int dump_perf_cache_write(const struct dump_perf_cache *cache, struct ptl_trace *trace,
-			  const struct flow_timeline *timeline, const char *folder, uint64_t *missing);
+int dump_perf_cache_write(const struct dump_perf_cache *cache, const struct dump_perf_code *source, const char *folder,
+			  uint64_t *missing);
 void dump_perf_cache_free(struct dump_perf_cache *cache);
 
 #endif

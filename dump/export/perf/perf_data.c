@@ -9,7 +9,9 @@
 #include "common/error.h"
 #include "common/text/text.h"
 #include "dump/export/perf/perf_cache.h"
+#include "dump/export/perf/perf_event.h"
 #include "dump/export/perf/perf_file.h"
+#include "dump/export/perf/perf_kernel.h"
 #include "flow/segment/packet_walk.h"
 #include "flow/symbol/symbol.h"
 #include "format/metadata/pt_filter.h"
@@ -22,16 +24,30 @@ struct perf {
 	struct flow_symbols *symbols;
 	struct dump_perf_file file;
 	struct dump_perf_cache cache;
+	struct dump_perf_code code;
+	struct dump_perf_kernel kernel;
+	struct dump_perf_events events;
 	struct common_hash_map threads; /* pid by tid */
 	struct ptl_bytes storage, name;
 	bool guest; /* packets come from a virtual machine */
 	uint64_t holes;
 	uint64_t missing;
+	uint64_t lost; /* losses without a record of perf */
 };
 
+/* Code of the kernel, process 0, is executed by all processes. */
 static bool wants(const struct perf *perf, uint32_t pid)
 {
-	return common_id_set_has(&perf->run->options->filter.pids, pid);
+	return !pid || common_id_set_has(&perf->run->options->filter.pids, pid);
+}
+
+/* Whether the options select an event that is no process, thread or mapping. */
+static bool selects(const struct perf *perf, const struct ptl_event *event)
+{
+	const struct analysis_filter *filter = &perf->run->options->filter;
+
+	return analysis_filter_wants_thread(filter, event->pid, event->tid) &&
+	       (event->cpu == PTL_NO_CPU || common_id_set_has(&filter->cpus, event->cpu));
 }
 
 /* ---- code ---------------------------------------------------------------------------------------- */
@@ -39,6 +55,12 @@ static bool wants(const struct perf *perf, uint32_t pid)
 static bool is_mapping(uint8_t opcode)
 {
 	return opcode == PTL_OPCODE_LOAD || opcode == PTL_OPCODE_START_RUNDOWN;
+}
+
+/* Whether the event changes code in memory. */
+static bool is_change(const struct ptl_event *event)
+{
+	return ptl_code_decode(event, &(struct ptl_code_event){0}) == 0;
 }
 
 /* Describes code without a file as an image. */
@@ -67,18 +89,34 @@ static bool take_mapping(struct perf *perf, const struct ptl_event *event, struc
 	return wants(perf, image->process_id);
 }
 
+/* Adds a mapping's code to the cache, or to the code of the kernel. */
+static int gather_mapping(struct perf *perf, const struct ptl_event *event, const struct ptl_image_event *image)
+{
+	const struct ptl_symbol_table *symbols = flow_symbols_table(perf->symbols, image);
+	const bool old = event->descriptor.opcode == PTL_OPCODE_START_RUNDOWN || event->time <= perf->file.start;
+
+	if (image->process_id)
+		return image->has_code ? dump_perf_cache_add(&perf->cache, image, symbols) : 0;
+	if (!is_change(event))
+		return dump_perf_kernel_add(&perf->kernel, event, image, symbols, old);
+	dump_perf_kernel_fill(&perf->kernel, image);
+	return 0;
+}
+
 static int gather_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct perf *perf = context;
 	struct ptl_image_event image;
+	int status;
 
-	(void)trace;
 	perf->file.switches |= event->descriptor.opcode == PTL_OPCODE_CONTEXT_SWITCH &&
 			       ptl_switch_decode(event, &(struct ptl_switch_event){0}) == 0;
-	if (!take_mapping(perf, event, &image))
+	if (take_mapping(perf, event, &image))
+		return gather_mapping(perf, event, &image);
+	if (!selects(perf, event))
 		return 0;
-	return image.has_code ? dump_perf_cache_add(&perf->cache, &image, flow_symbols_table(perf->symbols, &image))
-			      : 0;
+	status = dump_perf_events_gather(&perf->events, &perf->file, trace, event);
+	return status ? status : dump_perf_kernel_note(&perf->kernel, event);
 }
 
 /*
@@ -113,15 +151,24 @@ static void put_mapping(struct perf *perf, const struct dump_perf_place *place, 
 
 /* ---- processes and threads ----------------------------------------------------------------------- */
 
-static const char *program_name(const struct ptl_process_event *process)
+/* Returns the name of a process for perf. Kernel threads, "[kworker/0:1]", have no brackets there. */
+static const char *program_name(struct perf *perf, const struct ptl_process_event *process)
 {
-	return common_base_name(process->image_file_name);
+	const char *name = process->image_file_name;
+	const size_t size = strlen(name);
+
+	if (size < 3 || *name != '[' || name[size - 1] != ']')
+		return common_base_name(name);
+	perf->name.size = 0;
+	common_write_bytes(&perf->name, name + 1, size - 2);
+	return common_text_string(&perf->name);
 }
 
 static int put_process(struct perf *perf, const struct dump_perf_place *like, const struct ptl_process_event *process,
 		       uint8_t opcode)
 {
-	const struct dump_perf_place place = {process->process_id, process->process_id, like->cpu, like->time};
+	const uint64_t time = opcode == PTL_OPCODE_START_RUNDOWN ? dump_perf_time(&perf->file, like->time) : like->time;
+	const struct dump_perf_place place = {process->process_id, process->process_id, like->cpu, time};
 	const bool is_child = common_hash_map_get(&perf->threads, process->parent_id) != NULL;
 
 	if (opcode == PTL_OPCODE_END) {
@@ -132,17 +179,23 @@ static int put_process(struct perf *perf, const struct dump_perf_place *like, co
 		return 0;
 	if (opcode == PTL_OPCODE_START && is_child)
 		dump_perf_fork(&perf->file, &place, process->parent_id);
-	dump_perf_comm(&perf->file, &place, program_name(process), opcode == PTL_OPCODE_EXEC);
+	dump_perf_comm(&perf->file, &place, program_name(perf, process), opcode == PTL_OPCODE_EXEC);
 	return common_hash_map_put(&perf->threads, process->process_id, process->process_id);
 }
 
 static int put_thread(struct perf *perf, const struct dump_perf_place *like, const struct ptl_thread_event *thread,
 		      uint8_t opcode)
 {
-	const struct dump_perf_place place = {thread->process_id, thread->thread_id, like->cpu, like->time};
+	const uint64_t time = opcode == PTL_OPCODE_START_RUNDOWN ? dump_perf_time(&perf->file, like->time) : like->time;
+	const struct dump_perf_place place = {thread->process_id, thread->thread_id, like->cpu, time};
 
-	if (thread->thread_id == thread->process_id || opcode == PTL_OPCODE_END_RUNDOWN)
+	if (opcode == PTL_OPCODE_END_RUNDOWN)
 		return 0;
+	if (thread->thread_id == thread->process_id) {
+		if (*thread->name && opcode != PTL_OPCODE_END)
+			dump_perf_comm(&perf->file, &place, thread->name, false);
+		return 0;
+	}
 	if (opcode == PTL_OPCODE_END) {
 		dump_perf_exit(&perf->file, &place, thread->process_id);
 		return 0;
@@ -169,6 +222,22 @@ static void put_switch(struct perf *perf, const struct ptl_event *event, const s
 	dump_perf_switch(&perf->file, &from, &to);
 }
 
+/* Writes an event that maps code. */
+static int put_mapped(struct perf *perf, const struct ptl_event *event, const struct ptl_image_event *image)
+{
+	const bool rundown = event->descriptor.opcode == PTL_OPCODE_START_RUNDOWN;
+	const struct dump_perf_place place = {image->process_id,
+					      event->tid == PTL_NO_ID ? image->process_id : event->tid, event->cpu,
+					      rundown ? dump_perf_time(&perf->file, event->time) : event->time};
+
+	if (image->process_id)
+		put_mapping(perf, &place, image);
+	else
+		dump_perf_kernel_change(&perf->kernel, &perf->file, &perf->code, event, image, !is_change(event),
+					&perf->missing);
+	return perf->name.failed ? common_fail_memory("a name", perf->name.size) : 0;
+}
+
 static int put_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct perf *perf = context;
@@ -179,24 +248,27 @@ static int put_event(void *context, struct ptl_trace *trace, const struct ptl_ev
 	struct ptl_thread_event thread;
 	struct ptl_image_event image;
 
-	(void)trace;
-	if (take_mapping(perf, event, &image)) {
-		const struct dump_perf_place own = {image.process_id,
-						    event->tid == PTL_NO_ID ? image.process_id : event->tid, event->cpu,
-						    event->time};
-
-		put_mapping(perf, &own, &image);
-		return perf->name.failed ? common_fail_memory("a name", perf->name.size) : 0;
-	}
+	if (take_mapping(perf, event, &image))
+		return put_mapped(perf, event, &image);
 	perf->storage.size = 0;
 	if (ptl_process_decode(event, &perf->storage, &process) == 0)
-		return wants(perf, process.process_id) ? put_process(perf, &place, &process, opcode) : 0;
+		return process.process_id && wants(perf, process.process_id)
+			       ? put_process(perf, &place, &process, opcode)
+			       : 0;
 	perf->storage.size = 0;
 	if (ptl_thread_decode(event, &perf->storage, &thread) == 0)
-		return wants(perf, thread.process_id) ? put_thread(perf, &place, &thread, opcode) : 0;
-	if (opcode == PTL_OPCODE_CONTEXT_SWITCH && event->cpu != PTL_NO_CPU && ptl_switch_decode(event, &change) == 0)
-		put_switch(perf, event, &change);
-	return 0;
+		return thread.process_id && wants(perf, thread.process_id) ? put_thread(perf, &place, &thread, opcode)
+									   : 0;
+	if (ptl_switch_decode(event, &change) == 0) {
+		if (opcode == PTL_OPCODE_CONTEXT_SWITCH && event->cpu != PTL_NO_CPU)
+			put_switch(perf, event, &change);
+		return 0;
+	}
+	if (ptl_image_decode(event, &perf->storage, &image) == 0 || !selects(perf, event))
+		return 0;
+	if (dump_perf_kernel_put(&perf->kernel, &perf->file, event))
+		return 0;
+	return dump_perf_events_put(&perf->events, &perf->file, trace, event);
 }
 
 /* ---- packets ------------------------------------------------------------------------------------- */
@@ -341,46 +413,95 @@ static int put_all(struct perf *perf, const struct flow_timeline *timeline)
 	const struct ptl_callbacks putting = {.size = sizeof(putting), .event = put_event};
 	int status;
 
-	for (size_t i = 0; i < ptl_stream_count(trace); i++)
-		perf->file.per_cpu |= ptl_stream_at(trace, i)->kind == PTL_KIND_PT &&
-				      ptl_stream_at(trace, i)->cpu != PTL_NO_CPU;
+	for (size_t i = 0; i < ptl_stream_count(trace); i++) {
+		const struct ptl_stream *stream = ptl_stream_at(trace, i);
+
+		perf->file.has_packets |= stream->kind == PTL_KIND_PT;
+		perf->file.per_cpu |= stream->kind == PTL_KIND_PT && stream->cpu != PTL_NO_CPU;
+	}
 	perf->file.switches &= perf->file.per_cpu;
 	add_filters(perf, timeline, &filters);
 	dump_perf_begin(&perf->file, ptl_trace_machine(trace), filters.size ? common_text_string(&filters) : "");
 	common_bytes_free(&filters);
+	dump_perf_kernel_map(&perf->kernel, &perf->file);
 	status = ptl_process(trace, NULL, &putting, perf);
+	dump_perf_events_lose(&perf->events, &perf->file, trace, &perf->lost);
 	if (!status)
 		status = put_streams(perf);
 	return status ? status : dump_perf_end(&perf->file, ptl_trace_machine(trace));
 }
 
-int dump_perf_write(struct dump_run *run, const struct flow_timeline *timeline, const char *path, const char *folder,
-		    struct dump_left_out *left_out, bool *guest)
+static void free_perf(struct perf *perf)
+{
+	dump_perf_cache_free(&perf->cache);
+	dump_perf_kernel_free(&perf->kernel);
+	dump_perf_events_free(&perf->events);
+	flow_symbols_close(perf->symbols);
+	common_hash_map_free(&perf->threads);
+	common_bytes_free(&perf->storage);
+	common_bytes_free(&perf->name);
+	common_bytes_free(&perf->file.body);
+	common_bytes_free(&perf->file.tracing);
+	common_bytes_free(&perf->file.programs);
+	free(perf->file.attrs);
+}
+
+static void report(struct perf *perf, struct dump_perf_result *result)
+{
+	struct dump_left_out *left_out = &result->left_out;
+
+	dump_left_out_add(left_out, perf->holes, "hole in the packets, where bytes are lost",
+			  "holes in the packets, where bytes are lost");
+	dump_left_out_add(left_out, perf->missing, "piece of code that neither the trace nor this machine has",
+			  "pieces of code that neither the trace nor this machine has");
+	dump_left_out_add(left_out, perf->lost, "loss that perf has no record for (ptl-dump info)",
+			  "losses that perf has no record for (ptl-dump info)");
+	dump_perf_events_report(&perf->events, left_out);
+	result->kernel = dump_perf_kernel_has_code(&perf->kernel);
+	result->guest = perf->guest;
+}
+
+/* Reads all events once, to learn what the file has to describe. */
+static int gather(struct perf *perf)
 {
 	const struct ptl_callbacks gathering = {.size = sizeof(gathering), .event = gather_event};
-	struct perf perf = {.run = run, .file = {.file = fopen(path, "r+e")}};
+	int status = ptl_process(perf->run->trace, NULL, &gathering, perf);
+
+	if (status)
+		return status;
+	status = dump_perf_kernel_pair(&perf->kernel);
+	dump_perf_events_describe(&perf->events, &perf->file);
+	dump_perf_kernel_programs(&perf->kernel, &perf->code, &perf->file.programs);
+	return perf->file.tracing.failed || perf->file.programs.failed
+		       ? common_fail_memory("descriptions", perf->file.tracing.size + perf->file.programs.size)
+		       : status;
+}
+
+int dump_perf_write(struct dump_run *run, const struct flow_timeline *timeline, const char *path, const char *folder,
+		    const char *core, struct dump_perf_result *result)
+{
+	struct perf perf = {.run = run,
+			    .file = {.file = fopen(path, "r+e"), .start = ptl_trace_machine(run->trace)->start_time},
+			    .code = {.trace = run->trace}};
 	int status = perf.file.file ? 0 : common_fail_errno("cannot write %s", path);
 
+	perf.code.outside_count = flow_timeline_outside(timeline, &perf.code.outside);
 	if (!status)
 		status = flow_symbols_open(run->trace, timeline, false, &perf.symbols);
 	if (!status)
-		status = ptl_process(run->trace, NULL, &gathering, &perf);
+		status = gather(&perf);
 	if (!status)
-		status = dump_perf_cache_write(&perf.cache, run->trace, timeline, folder, &perf.missing);
+		status = dump_perf_cache_write(&perf.cache, &perf.code, folder, &perf.missing);
+	if (!status)
+		status = dump_perf_kernel_cache(&perf.kernel, folder);
+	if (!status && core && dump_perf_kernel_has_code(&perf.kernel))
+		status = dump_perf_kernel_write(&perf.kernel, &perf.code, core, &perf.missing);
 	if (!status)
 		status = put_all(&perf, timeline);
 	if (perf.file.file && fclose(perf.file.file) != 0 && !status)
 		status = common_fail_errno("cannot write %s", path);
-	dump_left_out_add(left_out, perf.holes, "hole in the packets, where bytes are lost",
-			  "holes in the packets, where bytes are lost");
-	dump_left_out_add(left_out, perf.missing, "piece of code that neither the trace nor this machine has",
-			  "pieces of code that neither the trace nor this machine has");
-	*guest = perf.guest;
-	dump_perf_cache_free(&perf.cache);
-	flow_symbols_close(perf.symbols);
-	common_hash_map_free(&perf.threads);
-	common_bytes_free(&perf.storage);
-	common_bytes_free(&perf.name);
-	common_bytes_free(&perf.file.body);
+	if (!status)
+		report(&perf, result);
+	free_perf(&perf);
 	return status;
 }

@@ -12,12 +12,15 @@
 
 #define HEADER_SIZE 104
 #define ATTR_SIZE 112
-#define IDS_AT HEADER_SIZE   /* offset of the id of the only attribute */
-#define ATTR_AT (IDS_AT + 8) /* offset of the attribute, followed by the place of its ids */
-#define DATA_AT (ATTR_AT + ATTR_SIZE + 16)
+#define ATTR_ENTRY (ATTR_SIZE + 16) /* an attribute, and the place of its ids */
+#define DATA_AT HEADER_SIZE
 
 #define PMU_TYPE 8 /* a possible PMU number of intel_pt; perf reads the number from the same file */
-/* Bits of intel_pt's config. */
+/*
+ * Bits of intel_pt's config. The last bits only permit perf to show what the packets have: PTWRITE, power events, event
+ * trace.
+ */
+#define CONFIG_SHOWN (1u << 4 | 1u << 5 | 1u << 12 | 1u << 31)
 #define CONFIG_CYC (1u << 1)
 #define CONFIG_MTC (1u << 9)
 #define CONFIG_TSC (1u << 10)
@@ -28,18 +31,35 @@
 #define SAMPLE_TYPE 0x10087u /* IP, TID, TIME, CPU, IDENTIFIER */
 #define ATTR_SAMPLE_ID_ALL (1u << 18)
 #define ATTR_CONTEXT_SWITCH (1u << 26)
-#define SAMPLE_ID 1
+#define SAMPLE_ID 1 /* id of the event Intel PT, or of an event without samples */
+
+#define FIRST_EVENT_ID 2
+
+#define SAMPLE_ADDRESS 0x8u
+#define SAMPLE_CPU 0x80u
+#define SAMPLE_CALLS 0x20u
+#define SAMPLE_PERIOD 0x100u
+#define SAMPLE_RAW 0x400u
+
+#define CALLS_MAX 1024u /* addresses of a stack */
+#define RAW_MAX 32768u  /* bytes of a sample's raw data; a record's size has 16 bits */
+#define UPPER_HALF (1ull << 63)
+#define CONTEXT_KERNEL ((uint64_t)-128) /* the following addresses of a stack are the kernel's */
+#define CONTEXT_USER ((uint64_t)-512)
 
 enum {
+	RECORD_MMAP = 1,
 	RECORD_COMM = 3,
 	RECORD_EXIT = 4,
 	RECORD_FORK = 7,
+	RECORD_SAMPLE = 9,
 	RECORD_MMAP2 = 10,
 	RECORD_SWITCH_CPU_WIDE = 15,
 	RECORD_AUXTRACE_INFO = 70,
 	RECORD_AUXTRACE = 71,
 };
 
+#define MISC_KERNEL 1u
 #define MISC_USER 2u
 #define MISC_COMM_EXEC (1u << 13)
 #define MISC_SWITCH_OUT (1u << 13)
@@ -50,12 +70,15 @@ enum {
 
 /* Features of the header: bit numbers. */
 enum {
+	FEATURE_TRACING_DATA = 1,
 	FEATURE_HOSTNAME = 3,
 	FEATURE_OSRELEASE = 4,
 	FEATURE_ARCH = 6,
 	FEATURE_NRCPUS = 7,
 	FEATURE_CPUDESC = 8,
 	FEATURE_CPUID = 9,
+	FEATURE_EVENT_DESC = 12,
+	FEATURE_BPF_PROG_INFO = 25,
 };
 
 /* ---- records ------------------------------------------------------------------------------------- */
@@ -137,6 +160,15 @@ void dump_perf_exit(struct dump_perf_file *file, const struct dump_perf_place *p
 	fork_or_exit(file, place, parent, RECORD_EXIT);
 }
 
+/* Appends build id, protection and flags of a MMAP2 record. */
+static void put_build_id(struct dump_perf_file *file, const struct dump_perf_map *map)
+{
+	put_integer(file, map->has_build_id ? DUMP_PERF_BUILD_ID : 0, 4);
+	common_write_bytes(&file->body, map->build_id, DUMP_PERF_BUILD_ID);
+	put_integer(file, 5, 4); /* PROT_READ | PROT_EXEC */
+	put_integer(file, 2, 4); /* MAP_PRIVATE */
+}
+
 void dump_perf_mmap(struct dump_perf_file *file, const struct dump_perf_place *place, const struct dump_perf_map *map)
 {
 	put_integer(file, place->pid, 4);
@@ -144,13 +176,96 @@ void dump_perf_mmap(struct dump_perf_file *file, const struct dump_perf_place *p
 	put_integer(file, map->base, 8);
 	put_integer(file, map->size, 8);
 	put_integer(file, map->offset, 8);
-	put_integer(file, map->has_build_id ? DUMP_PERF_BUILD_ID : 0, 4);
-	common_write_bytes(&file->body, map->build_id, DUMP_PERF_BUILD_ID);
-	put_integer(file, 5, 4); /* PROT_READ | PROT_EXEC */
-	put_integer(file, 2, 4); /* MAP_PRIVATE */
+	put_build_id(file, map);
 	put_name(file, map->name, NAME_MAX_SIZE);
 	put_place(file, place);
 	write_record(file, RECORD_MMAP2, MISC_USER | (map->has_build_id ? MISC_MMAP_BUILD_ID : 0));
+}
+
+void dump_perf_kernel_mmap(struct dump_perf_file *file, const struct dump_perf_map *map)
+{
+	const struct dump_perf_place nowhere = {UINT32_MAX, 0, 0, 0};
+
+	put_integer(file, nowhere.pid, 4);
+	put_integer(file, nowhere.tid, 4);
+	put_integer(file, map->base, 8);
+	put_integer(file, map->size, 8);
+	put_integer(file, map->offset, 8);
+	if (map->has_build_id)
+		put_build_id(file, map);
+	put_name(file, map->name, NAME_MAX_SIZE);
+	put_place(file, &nowhere);
+	write_record(file, map->has_build_id ? RECORD_MMAP2 : RECORD_MMAP,
+		     MISC_KERNEL | (map->has_build_id ? MISC_MMAP_BUILD_ID : 0));
+}
+
+void dump_perf_record(struct dump_perf_file *file, const struct dump_perf_place *place, uint32_t type, uint32_t misc,
+		      const void *fields, size_t size)
+{
+	common_write_bytes(&file->body, fields, size);
+	while (file->body.size % 8)
+		put_integer(file, 0, 1);
+	put_place(file, place);
+	write_record(file, type, misc);
+}
+
+/* Appends a stack, the innermost address first, with a mark before the addresses of the kernel and of the program. */
+static void put_calls(struct dump_perf_file *file, const struct dump_perf_sample *sample)
+{
+	const size_t count = sample->call_count < CALLS_MAX ? sample->call_count : CALLS_MAX;
+	const size_t at = file->body.size;
+	uint64_t words = 0, mark = 0;
+
+	put_integer(file, 0, 8);
+	for (size_t i = 0; i < count; i++) {
+		const uint64_t address = common_load64(sample->calls + 8 * i);
+		const uint64_t own = address >= UPPER_HALF ? CONTEXT_KERNEL : CONTEXT_USER;
+
+		if (own != mark) {
+			put_integer(file, own, 8);
+			words++;
+		}
+		mark = own;
+		put_integer(file, address, 8);
+		words++;
+	}
+	if (!file->body.failed)
+		common_store64(file->body.data + at, words);
+}
+
+/* Appends raw data. Size and data together are a multiple of 8 bytes. */
+static void put_raw(struct dump_perf_file *file, const struct dump_perf_sample *sample)
+{
+	const size_t size = sample->raw_size < RAW_MAX ? sample->raw_size : RAW_MAX;
+
+	put_integer(file, (4 + size + 7) / 8 * 8 - 4, 4);
+	common_write_bytes(&file->body, sample->raw, size);
+	while (file->body.size % 8)
+		put_integer(file, 0, 1);
+}
+
+void dump_perf_sample(struct dump_perf_file *file, const struct dump_perf_sample *sample)
+{
+	const struct dump_perf_attr *attr = &file->attrs[sample->attr];
+	const struct dump_perf_place *place = &sample->place;
+
+	put_integer(file, FIRST_EVENT_ID + sample->attr, 8);
+	put_integer(file, sample->ip, 8);
+	put_integer(file, place->pid, 4);
+	put_integer(file, place->tid, 4);
+	put_integer(file, place->time, 8);
+	if (attr->has_address)
+		put_integer(file, sample->address, 8);
+	if (attr->has_cpu) {
+		put_integer(file, place->cpu == PTL_NO_CPU ? 0 : place->cpu, 4);
+		put_integer(file, 0, 4);
+	}
+	put_integer(file, sample->period, 8);
+	if (attr->has_calls)
+		put_calls(file, sample);
+	if (attr->has_raw)
+		put_raw(file, sample);
+	write_record(file, RECORD_SAMPLE, sample->ip >= UPPER_HALF ? MISC_KERNEL : MISC_USER);
 }
 
 void dump_perf_switch(struct dump_perf_file *file, const struct dump_perf_place *from, const struct dump_perf_place *to)
@@ -182,7 +297,7 @@ void dump_perf_packets(struct dump_perf_file *file, uint64_t size, uint64_t posi
 
 static uint64_t config_of(const struct ptl_machine *machine)
 {
-	uint64_t config = machine->return_compression ? 0 : CONFIG_NO_RETURN_COMPRESSION;
+	uint64_t config = CONFIG_SHOWN | (machine->return_compression ? 0 : CONFIG_NO_RETURN_COMPRESSION);
 
 	if (machine->timing != PTL_TIMING_NONE)
 		config |= CONFIG_TSC;
@@ -218,6 +333,8 @@ void dump_perf_begin(struct dump_perf_file *file, const struct ptl_machine *mach
 	static const uint8_t nothing[DATA_AT];
 
 	fwrite(nothing, 1, sizeof(nothing), file->file);
+	if (!file->has_packets)
+		return;
 	put_integer(file, 1, 4); /* intel_pt */
 	put_integer(file, 0, 4);
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
@@ -229,6 +346,34 @@ void dump_perf_begin(struct dump_perf_file *file, const struct ptl_machine *mach
 			put_integer(file, 0, 1);
 	}
 	write_record(file, RECORD_AUXTRACE_INFO, 0);
+}
+
+/* ---- attributes ---------------------------------------------------------------------------------- */
+
+static uint64_t sample_type(const struct dump_perf_attr *attr)
+{
+	return (SAMPLE_TYPE & ~(attr->has_cpu ? 0 : SAMPLE_CPU)) | SAMPLE_PERIOD |
+	       (attr->has_address ? SAMPLE_ADDRESS : 0) | (attr->has_calls ? SAMPLE_CALLS : 0) |
+	       (attr->has_raw ? SAMPLE_RAW : 0);
+}
+
+/* Appends an attribute. Number 0 is Intel PT, or an event without samples; number n is event n - 1. */
+static void put_attr(const struct dump_perf_file *file, struct ptl_bytes *out, const struct ptl_machine *machine,
+		     size_t number)
+{
+	static const struct dump_perf_attr dummy = {.type = DUMP_PERF_SOFTWARE, .config = DUMP_PERF_DUMMY};
+	const struct dump_perf_attr *attr = number ? &file->attrs[number - 1] : file->has_packets ? NULL : &dummy;
+	const size_t start = out->size;
+
+	common_write_le(out, attr ? attr->type : PMU_TYPE, 4);
+	common_write_le(out, ATTR_SIZE, 4);
+	common_write_le(out, attr ? attr->config : config_of(machine), 8);
+	common_write_le(out, 1, 8);
+	common_write_le(out, number ? sample_type(attr) : SAMPLE_TYPE, 8);
+	common_write_le(out, 0, 8);
+	common_write_le(out, ATTR_SAMPLE_ID_ALL | (file->switches ? ATTR_CONTEXT_SWITCH : 0), 8);
+	while (out->size - start < ATTR_SIZE)
+		common_write_le(out, 0, 8);
 }
 
 /* ---- header and features ------------------------------------------------------------------------- */
@@ -254,9 +399,29 @@ static void feature_cpuid(struct ptl_bytes *text, const struct ptl_machine *mach
 	feature_text(text, words);
 }
 
-static void feature(struct ptl_bytes *text, const struct ptl_machine *machine, unsigned which)
+/* Appends attributes, names and ids of all events. */
+static void feature_events(const struct dump_perf_file *file, struct ptl_bytes *text, const struct ptl_machine *machine)
+{
+	common_write_le(text, file->attr_count + 1, 4);
+	common_write_le(text, ATTR_SIZE, 4);
+	for (size_t i = 0; i <= file->attr_count; i++) {
+		put_attr(file, text, machine, i);
+		common_write_le(text, 1, 4);
+		feature_text(text, i ? file->attrs[i - 1].name : file->has_packets ? "intel_pt//" : "dummy:u");
+		common_write_le(text, SAMPLE_ID + i, 8);
+	}
+}
+
+static void feature(const struct dump_perf_file *file, struct ptl_bytes *text, const struct ptl_machine *machine,
+		    unsigned which)
 {
 	switch (which) {
+	case FEATURE_TRACING_DATA:
+		common_write_bytes(text, file->tracing.data, file->tracing.size);
+		break;
+	case FEATURE_BPF_PROG_INFO:
+		common_write_bytes(text, file->programs.data, file->programs.size);
+		break;
 	case FEATURE_HOSTNAME:
 		feature_text(text, machine->hostname);
 		break;
@@ -273,6 +438,9 @@ static void feature(struct ptl_bytes *text, const struct ptl_machine *machine, u
 	case FEATURE_CPUDESC:
 		feature_text(text, machine->cpu_name);
 		break;
+	case FEATURE_EVENT_DESC:
+		feature_events(file, text, machine);
+		break;
 	default:
 		feature_cpuid(text, machine);
 		break;
@@ -282,16 +450,20 @@ static void feature(struct ptl_bytes *text, const struct ptl_machine *machine, u
 /* Writes the table of features and the features. Returns the feature bits. */
 static uint64_t write_features(struct dump_perf_file *file, const struct ptl_machine *machine)
 {
-	static const uint8_t features[] = {FEATURE_HOSTNAME, FEATURE_OSRELEASE, FEATURE_ARCH,
-					   FEATURE_NRCPUS,   FEATURE_CPUDESC,   FEATURE_CPUID};
-	const uint64_t at = DATA_AT + file->size + 16 * sizeof(features);
+	static const uint8_t features[] = {FEATURE_TRACING_DATA, FEATURE_HOSTNAME,   FEATURE_OSRELEASE,
+					   FEATURE_ARCH,         FEATURE_NRCPUS,     FEATURE_CPUDESC,
+					   FEATURE_CPUID,        FEATURE_EVENT_DESC, FEATURE_BPF_PROG_INFO};
+	const size_t count = sizeof(features) - !file->tracing.size - !file->programs.size;
+	const uint64_t at = DATA_AT + file->size + 16 * count;
 	struct ptl_bytes text = {0};
 	uint64_t bits = 0;
 
 	for (size_t i = 0; i < sizeof(features); i++) {
 		const size_t start = text.size;
 
-		feature(&text, machine, features[i]);
+		feature(file, &text, machine, features[i]);
+		if (text.size == start)
+			continue;
 		put_integer(file, at + start, 8);
 		put_integer(file, text.size - start, 8);
 		bits |= (uint64_t)1 << features[i];
@@ -306,13 +478,31 @@ static uint64_t write_features(struct dump_perf_file *file, const struct ptl_mac
 	return bits;
 }
 
-static void put_header(struct dump_perf_file *file, uint64_t features)
+/* Writes ids and attributes at the end of the file. Returns the offset of the attributes. */
+static uint64_t write_attrs(struct dump_perf_file *file, const struct ptl_machine *machine)
+{
+	const uint64_t at = (uint64_t)ftello(file->file);
+
+	for (size_t i = 0; i <= file->attr_count; i++)
+		put_integer(file, SAMPLE_ID + i, 8);
+	for (size_t i = 0; i <= file->attr_count; i++) {
+		put_attr(file, &file->body, machine, i);
+		put_integer(file, at + 8 * i, 8);
+		put_integer(file, 8, 8);
+	}
+	if (!file->body.failed)
+		fwrite(file->body.data, 1, file->body.size, file->file);
+	file->body.size = 0;
+	return at + 8 * (file->attr_count + 1);
+}
+
+static void put_header(struct dump_perf_file *file, uint64_t features, uint64_t attrs)
 {
 	common_write_bytes(&file->body, "PERFILE2", 8);
 	put_integer(file, HEADER_SIZE, 8);
-	put_integer(file, ATTR_SIZE + 16, 8);
-	put_integer(file, ATTR_AT, 8);
-	put_integer(file, ATTR_SIZE + 16, 8);
+	put_integer(file, ATTR_ENTRY, 8);
+	put_integer(file, attrs, 8);
+	put_integer(file, ATTR_ENTRY * (file->attr_count + 1), 8);
 	put_integer(file, DATA_AT, 8);
 	put_integer(file, file->size, 8);
 	put_integer(file, 0, 8);
@@ -322,30 +512,11 @@ static void put_header(struct dump_perf_file *file, uint64_t features)
 		put_integer(file, 0, 8);
 }
 
-static void put_attr(struct dump_perf_file *file, const struct ptl_machine *machine)
-{
-	const size_t start = file->body.size;
-
-	put_integer(file, PMU_TYPE, 4);
-	put_integer(file, ATTR_SIZE, 4);
-	put_integer(file, config_of(machine), 8);
-	put_integer(file, 1, 8);
-	put_integer(file, SAMPLE_TYPE, 8);
-	put_integer(file, 0, 8);
-	put_integer(file, ATTR_SAMPLE_ID_ALL | (file->switches ? ATTR_CONTEXT_SWITCH : 0), 8);
-	while (file->body.size - start < ATTR_SIZE)
-		put_integer(file, 0, 8);
-	put_integer(file, IDS_AT, 8);
-	put_integer(file, 8, 8);
-}
-
 int dump_perf_end(struct dump_perf_file *file, const struct ptl_machine *machine)
 {
-	const uint64_t features = write_features(file, machine);
+	const uint64_t features = write_features(file, machine), attrs = write_attrs(file, machine);
 
-	put_header(file, features);
-	put_integer(file, SAMPLE_ID, 8);
-	put_attr(file, machine);
+	put_header(file, features, attrs);
 	if (file->body.failed)
 		return common_fail_memory("a record", file->body.size);
 	if (fseek(file->file, 0, SEEK_SET) < 0 ||

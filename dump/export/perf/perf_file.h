@@ -11,12 +11,29 @@
 
 #define DUMP_PERF_BUILD_ID 20
 
+#define DUMP_PERF_SOFTWARE 1u /* PERF_TYPE_SOFTWARE */
+#define DUMP_PERF_DUMMY 9u    /* PERF_COUNT_SW_DUMMY: never counts */
+
+/* An event with samples. */
+struct dump_perf_attr {
+	uint32_t type;
+	uint64_t config;
+	const char *name;                              /* must outlive the file */
+	bool has_cpu, has_address, has_calls, has_raw; /* fields of its samples */
+};
+
 struct dump_perf_file {
 	FILE *file;
-	uint64_t size;         /* bytes of records so far */
-	bool switches;         /* has records of context switches */
-	bool per_cpu;          /* packets belong to CPUs */
-	struct ptl_bytes body; /* of the current record */
+	uint64_t start;               /* time of the trace's start */
+	uint64_t size;                /* bytes of records so far */
+	bool switches;                /* has records of context switches */
+	bool has_packets;             /* has Intel PT */
+	bool per_cpu;                 /* packets belong to CPUs */
+	struct ptl_bytes body;        /* of the current record */
+	struct ptl_bytes tracing;     /* feature TRACING_DATA; empty: none */
+	struct ptl_bytes programs;    /* feature BPF_PROG_INFO; empty: none */
+	struct dump_perf_attr *attrs; /* events besides Intel PT, owned; event i has the id 2 + i */
+	size_t attr_count;
 };
 
 /* Owner and time of a record. */
@@ -24,6 +41,12 @@ struct dump_perf_place {
 	uint32_t pid, tid, cpu;
 	uint64_t time;
 };
+
+/* Returns the time of a record. As in files of perf record, records of what exists at the start have no time: 0. */
+static inline uint64_t dump_perf_time(const struct dump_perf_file *file, uint64_t time)
+{
+	return time <= file->start ? 0 : time;
+}
 
 /* Reserves room for the header, which is written at the end, and writes the parameters for decoding packets. */
 void dump_perf_begin(struct dump_perf_file *file, const struct ptl_machine *machine, const char *filters);
@@ -40,6 +63,27 @@ struct dump_perf_map {
 };
 
 void dump_perf_mmap(struct dump_perf_file *file, const struct dump_perf_place *place, const struct dump_perf_map *map);
+/*
+ * Writes a mapping of the kernel or of a module. map->offset: address of the symbol in
+ * the name's end, as in "[kernel.kallsyms]_stext".
+ */
+void dump_perf_kernel_mmap(struct dump_perf_file *file, const struct dump_perf_map *map);
+/* Writes a record as described in perf_event_open(2): the type, and its fields without the trailer. */
+void dump_perf_record(struct dump_perf_file *file, const struct dump_perf_place *place, uint32_t type, uint32_t misc,
+		      const void *fields, size_t size);
+
+/* A sample of an event. */
+struct dump_perf_sample {
+	size_t attr; /* index in file->attrs */
+	struct dump_perf_place place;
+	uint64_t ip, period, address;
+	const uint8_t *calls; /* addresses of 8 bytes */
+	size_t call_count;
+	const uint8_t *raw;
+	size_t raw_size;
+};
+
+void dump_perf_sample(struct dump_perf_file *file, const struct dump_perf_sample *sample);
 /* Writes two records: the CPU switches from one thread to another. */
 void dump_perf_switch(struct dump_perf_file *file, const struct dump_perf_place *from,
 		      const struct dump_perf_place *to);

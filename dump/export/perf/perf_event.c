@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Events of the provider Linux-Perf are records of perf, kept by ptl-relog, or samples. Events of tracepoints become
+ * samples with a format. perf has no place for other events.
+ */
+#include "dump/export/perf/perf_event.h"
+
+#include <ptl/kernel.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/vector.h"
+#include "perf/layout.h"
+#include "perf/schemas.h"
+
+#define STACK_TRACE64 6 /* EVENT_HEADER_EXT_TYPE_STACK_TRACE64: a match id of 8 bytes, then addresses */
+#define TYPE_TRACEPOINT 2u
+#define FIRST_TRACEPOINT 1u
+#define UPPER_HALF (1ull << 63)
+#define AUX_TRUNCATED 1u
+#define SAMPLE_FIELDS 24u /* bytes of a sample behind the event's name: address of the code, period, address */
+
+/* Numbers of events whose values perf prints by their meaning. Other events only have their names. */
+static const struct {
+	const char *name;
+	uint32_t type;
+	uint64_t config;
+} known_events[] = {
+	{"cycles", 0, 0},           {"cpu-cycles", 0, 0},   {"instructions", 0, 1},     {"cache-references", 0, 2},
+	{"cache-misses", 0, 3},     {"branches", 0, 4},     {"branch-misses", 0, 5},    {"bus-cycles", 0, 6},
+	{"cpu-clock", 1, 0},        {"task-clock", 1, 1},   {"page-faults", 1, 2},      {"faults", 1, 2},
+	{"context-switches", 1, 3}, {"cs", 1, 3},           {"cpu-migrations", 1, 4},   {"migrations", 1, 4},
+	{"minor-faults", 1, 5},     {"major-faults", 1, 6}, {"alignment-faults", 1, 7}, {"emulation-faults", 1, 8},
+};
+
+/* ---- samples ------------------------------------------------------------------------------------- */
+
+static bool is_perf(const struct ptl_event *event)
+{
+	return memcmp(&event->descriptor.provider, &perf_provider, sizeof(perf_provider)) == 0;
+}
+
+/* Finds the stack of an event. */
+static void find_calls(const struct ptl_event *event, struct dump_perf_sample *sample)
+{
+	for (size_t i = 0; i < event->extended_count; i++) {
+		const struct ptl_extended *item = &event->extended[i];
+
+		if (item->type != STACK_TRACE64 || item->size < 8)
+			continue;
+		sample->calls = item->data + 8;
+		sample->call_count = (item->size - 8u) / 8;
+	}
+}
+
+static struct dump_perf_place place_of(const struct ptl_event *event)
+{
+	return (struct dump_perf_place){event->pid, event->tid, event->cpu, event->time};
+}
+
+/* Reads the payload of a sample. *name: of the event. Returns false if the payload is too short. */
+static bool read_sample(const struct ptl_event *event, const char **name, struct dump_perf_sample *sample)
+{
+	const size_t length = strnlen((const char *)event->payload, event->payload_size);
+	const uint8_t *at = event->payload + length + 1;
+
+	if (event->payload_size < length + 1 + SAMPLE_FIELDS)
+		return false;
+	*name = (const char *)event->payload;
+	*sample = (struct dump_perf_sample){.ip = common_load64(at),
+					    .period = common_load64(at + 8),
+					    .address = common_load64(at + 16),
+					    .raw = at + SAMPLE_FIELDS,
+					    .raw_size = event->payload_size - length - 1 - SAMPLE_FIELDS};
+	sample->place = place_of(event);
+	find_calls(event, sample);
+	return true;
+}
+
+static int add_attr(struct dump_perf_file *file, const struct dump_perf_attr *attr)
+{
+	if (!common_vector_room(&file->attrs, file->attr_count, sizeof(*file->attrs)))
+		return common_fail_memory("events", file->attr_count * sizeof(*file->attrs));
+	file->attrs[file->attr_count++] = *attr;
+	return 0;
+}
+
+/* Adds what the sample has to the attribute of its event. */
+static void widen(struct dump_perf_attr *attr, const struct dump_perf_sample *sample)
+{
+	attr->has_cpu |= sample->place.cpu != PTL_NO_CPU;
+	attr->has_address |= sample->address != 0;
+	attr->has_calls |= sample->call_count != 0;
+	attr->has_raw |= sample->raw_size != 0;
+}
+
+static int add_sampled(struct dump_perf_events *events, struct dump_perf_file *file, const char *name, size_t *index)
+{
+	const uint64_t *known = common_byte_map_get(&events->samples, name, strlen(name));
+	const size_t length = strcspn(name, ":/");
+	struct dump_perf_attr attr = {.type = DUMP_PERF_SOFTWARE, .config = DUMP_PERF_DUMMY};
+	int status;
+
+	if (known) {
+		*index = *known;
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(known_events) / sizeof(known_events[0]); i++)
+		if (strlen(known_events[i].name) == length && !memcmp(known_events[i].name, name, length))
+			attr = (struct dump_perf_attr){.type = known_events[i].type, .config = known_events[i].config};
+	attr.name = common_arena_copy(&events->names, name, strlen(name));
+	if (!attr.name)
+		return PTL_NO_MEMORY;
+	*index = file->attr_count;
+	status = add_attr(file, &attr);
+	return status ? status : common_byte_map_put(&events->samples, name, strlen(name), *index);
+}
+
+/* ---- tracepoints --------------------------------------------------------------------------------- */
+
+/* Returns the tracepoint of an event; NULL: another event. */
+static struct dump_perf_tracepoint *find_tracepoint(const struct dump_perf_events *events,
+						    const struct ptl_event *event)
+{
+	const uint64_t *known = common_byte_map_get(&events->identities, &event->descriptor.provider,
+						    sizeof(event->descriptor.provider));
+	uint8_t key[sizeof(struct ptl_guid) + 4];
+
+	if (!known)
+		return NULL;
+	dump_perf_tracepoint_key(&event->descriptor, key);
+	known = common_byte_map_get(&events->identities, key, sizeof(key));
+	return known && *known ? events->tracepoints[*known - 1] : NULL;
+}
+
+static int add_tracepoint(struct dump_perf_events *events, struct dump_perf_file *file, struct ptl_trace *trace,
+			  const struct ptl_event *event, struct dump_perf_tracepoint **found)
+{
+	const struct ptl_schema *schema = ptl_schema_of(trace, event);
+	uint8_t key[sizeof(struct ptl_guid) + 4];
+	struct dump_perf_attr attr = {.type = TYPE_TRACEPOINT};
+	int status = 0;
+
+	*found = find_tracepoint(events, event);
+	if (*found || !schema || !dump_perf_tracepoint_fits(schema))
+		return 0;
+	if (!common_vector_room(&events->tracepoints, events->tracepoint_count, sizeof(struct dump_perf_tracepoint *)))
+		return common_fail_memory("tracepoints", events->tracepoint_count * sizeof(*events->tracepoints));
+	attr.config = FIRST_TRACEPOINT + events->tracepoint_count;
+	status = dump_perf_tracepoint_new(trace, schema, (uint32_t)attr.config, file->attr_count, found);
+	if (status)
+		return status;
+	attr.name = dump_perf_tracepoint_name(*found);
+	events->tracepoints[events->tracepoint_count++] = *found;
+	dump_perf_tracepoint_key(&event->descriptor, key);
+	status = common_byte_map_put(&events->identities, key, sizeof(key), events->tracepoint_count);
+	if (!status)
+		status = common_byte_map_put(&events->identities, &event->descriptor.provider,
+					     sizeof(event->descriptor.provider), 0);
+	return status ? status : add_attr(file, &attr);
+}
+
+int dump_perf_events_gather(struct dump_perf_events *events, struct dump_perf_file *file, struct ptl_trace *trace,
+			    const struct ptl_event *event)
+{
+	const uint16_t id = event->descriptor.id;
+	struct dump_perf_tracepoint *tracepoint;
+	struct dump_perf_sample sample = {0};
+	const char *name;
+	size_t index;
+	int status;
+
+	if (!is_perf(event)) {
+		status = add_tracepoint(events, file, trace, event, &tracepoint);
+		if (status || !tracepoint)
+			return status;
+		sample.place = place_of(event);
+		find_calls(event, &sample);
+		sample.raw_size = 1;
+		widen(&file->attrs[dump_perf_tracepoint_attr(tracepoint)], &sample);
+		return 0;
+	}
+	events->has_losses |= id == PERF_RECORD_LOST || id == PERF_RECORD_LOST_SAMPLES || id == PERF_RECORD_AUX;
+	if ((id != PERF_RECORD_SAMPLE && id != PERF_EVENT_TRACEPOINT) || !read_sample(event, &name, &sample))
+		return 0;
+	status = add_sampled(events, file, name, &index);
+	if (!status)
+		widen(&file->attrs[index], &sample);
+	return status;
+}
+
+void dump_perf_events_describe(const struct dump_perf_events *events, struct dump_perf_file *file)
+{
+	dump_perf_tracepoints_describe(events->tracepoints, events->tracepoint_count, &file->tracing);
+}
+
+/* ---- records ------------------------------------------------------------------------------------- */
+
+/* Whether stock perf reads the kept record as it is. */
+static bool is_plain_record(const struct ptl_event *event)
+{
+	switch (event->descriptor.id) {
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_UNTHROTTLE:
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_AUX:
+	case PERF_RECORD_ITRACE_START:
+	case PERF_RECORD_LOST_SAMPLES:
+	case PERF_RECORD_NAMESPACES:
+	case PERF_RECORD_KSYMBOL:
+	case PERF_RECORD_BPF_EVENT:
+	case PERF_RECORD_CGROUP:
+	case PERF_RECORD_TEXT_POKE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void put_record(const struct ptl_event *event, struct dump_perf_file *file)
+{
+	struct dump_perf_place place = place_of(event);
+
+	place.time = dump_perf_time(file, event->time);
+	dump_perf_record(file, &place, event->descriptor.id, 0, event->payload, event->payload_size);
+}
+
+int dump_perf_events_put(struct dump_perf_events *events, struct dump_perf_file *file, struct ptl_trace *trace,
+			 const struct ptl_event *event)
+{
+	const uint16_t id = event->descriptor.id;
+	struct dump_perf_tracepoint *tracepoint;
+	struct dump_perf_sample sample = {0};
+	const uint64_t *attr;
+	const char *name;
+
+	(void)trace;
+	if (!is_perf(event)) {
+		tracepoint = find_tracepoint(events, event);
+		if (!tracepoint || !dump_perf_tracepoint_raw(tracepoint, event, &events->raw)) {
+			events->others++;
+			return 0;
+		}
+		sample.place = place_of(event);
+		find_calls(event, &sample);
+		sample.attr = dump_perf_tracepoint_attr(tracepoint);
+		sample.ip = sample.call_count ? common_load64(sample.calls) : 0;
+		sample.period = 1;
+		sample.raw = events->raw.data;
+		sample.raw_size = events->raw.size;
+		dump_perf_sample(file, &sample);
+		return events->raw.failed ? common_fail_memory("a sample", events->raw.size) : 0;
+	}
+	if ((id == PERF_RECORD_SAMPLE || id == PERF_EVENT_TRACEPOINT) && read_sample(event, &name, &sample)) {
+		attr = common_byte_map_get(&events->samples, name, strlen(name));
+		sample.attr = attr ? *attr : 0;
+		if (attr)
+			dump_perf_sample(file, &sample);
+		return 0;
+	}
+	if (is_plain_record(event))
+		put_record(event, file);
+	else if (id == PERF_EVENT_SAMPLE_DETAIL)
+		events->details++;
+	else
+		events->records++;
+	return 0;
+}
+
+/* ---- losses -------------------------------------------------------------------------------------- */
+
+void dump_perf_events_lose(struct dump_perf_events *events, struct dump_perf_file *file, const struct ptl_trace *trace,
+			   uint64_t *others)
+{
+	for (size_t i = 0; i < ptl_loss_count(trace); i++) {
+		const struct ptl_loss *loss = ptl_loss_at(trace, i);
+		const struct ptl_stream *stream = loss->stream == PTL_NO_ID ? NULL
+									    : ptl_stream_find(trace, loss->stream);
+		const struct dump_perf_place place = {loss->pid, loss->tid, stream ? stream->cpu : PTL_NO_CPU, loss->first_time};
+		uint8_t fields[24] = {0};
+
+		if (loss->kind == PTL_LOSS_EVENTS && !events->has_losses) {
+			common_store64(fields, 1);
+			common_store64(fields + 8, loss->count ? loss->count : 1);
+			dump_perf_record(file, &place, PERF_RECORD_LOST, 0, fields, 16);
+		} else if (loss->kind == PTL_LOSS_BYTES && !events->has_losses) {
+			common_store64(fields + 16, AUX_TRUNCATED);
+			dump_perf_record(file, &place, PERF_RECORD_AUX, 0, fields, 24);
+		} else if (loss->kind != PTL_LOSS_EVENTS && loss->kind != PTL_LOSS_BYTES &&
+			   loss->kind != PTL_LOSS_LEFT_OUT) {
+			++*others;
+		}
+	}
+}
+
+void dump_perf_events_report(const struct dump_perf_events *events, struct dump_left_out *left_out)
+{
+	dump_left_out_add(left_out, events->others, "event of a provider that is no tracepoint",
+			  "events of providers that are no tracepoints");
+	dump_left_out_add(left_out, events->details, "sample's registers, branches, counters and the like",
+			  "samples' registers, branches, counters and the like");
+	dump_left_out_add(left_out, events->records, "record of perf that does not fit another file",
+			  "records of perf that do not fit another file");
+}
+
+void dump_perf_events_free(struct dump_perf_events *events)
+{
+	for (size_t i = 0; i < events->tracepoint_count; i++)
+		dump_perf_tracepoint_free(events->tracepoints[i]);
+	free(events->tracepoints);
+	common_arena_free(&events->names);
+	common_byte_map_free(&events->samples);
+	common_byte_map_free(&events->identities);
+	common_bytes_free(&events->raw);
+}
