@@ -66,9 +66,13 @@ def program_counts():
     check("both ways of conditional branches are counted", found.get(("often/1", "often/1", False)) == CALLS - OTHERS, found)
 
 
-def with_bolt():
+def find_bolt():
     names = ["llvm-bolt", *(f"llvm-bolt-{version}" for version in range(25, 13, -1))]
-    bolt = next((name for name in names if shutil.which(name)), None)
+    return next((name for name in names if shutil.which(name)), None)
+
+
+def with_bolt():
+    bolt = find_bolt()
     if not bolt:
         skip("llvm-bolt takes the profile", "there is no llvm-bolt: apt-get install bolt-16")
         return
@@ -84,6 +88,61 @@ def with_bolt():
     if shutil.which(merge):
         merged = run(merge, "work.fdata", "work.fdata").stdout
         check("merge-fdata adds up two profiles", re.search(rf"^1 work \S+ 1 often/1 0 0 {2 * (CALLS - OTHERS)}$", merged, re.M), merged)
+
+
+LIBRARY = """\
+__attribute__((noinline)) static int step(int n) { return n % 16 == 15 ? n * 3 : n / 2; }
+int library_work(int rounds) { int sum = 0; for (int i = 0; i < rounds; i++) sum += step(i); return sum; }
+"""
+USER = """\
+#include <stdio.h>
+int library_work(int rounds);
+__attribute__((noinline)) static int step(int n) { return n ^ 5; }
+int main(void) { int sum = 0; for (int i = 0; i < 1000; i++) sum += step(i); printf("%d\\n", sum + library_work(6400)); return 0; }
+"""
+
+
+def all_images():
+    """A profile for each image, in one pass; a program and a library, and two libraries of one name."""
+    for folder, rounds in (("a", 0), ("b", 5)):
+        os.mkdir(path(folder))
+        write(f"{folder}/library.c", LIBRARY.replace("library_work", f"library_work_{folder}").replace("15", f"1{rounds}"))
+        output("gcc", "-O2", "-shared", "-fPIC", "-Wl,--emit-relocs", "-o", path(f"{folder}/libwork.so"), path(f"{folder}/library.c"))
+    write("user.c", USER.replace("int library_work(int rounds);", "int library_work_a(int rounds), library_work_b(int rounds);")
+          .replace("library_work(6400)", "library_work_a(6400) + library_work_b(320)"))
+    output("gcc", "-O2", "-Wl,--emit-relocs", "-o", path("user"), path("user.c"), path("a/libwork.so"), path("b/libwork.so"))
+    record("user.ptl", path("user"), options=("-f",))
+    got = run(DUMP, "bolt", "--output-dir", "profiles", "user.ptl")
+    listed = dict(reversed(line.split("\t")) for line in got.stdout.splitlines())
+    own = {name: listed.get(path(name)) for name in ("user", "a/libwork.so", "b/libwork.so")}
+    check("--output-dir lists a profile for each image", got.returncode == 0 and own["user"] == "profiles/user.fdata" and
+          len(set(own.values())) == 3 and all(re.fullmatch(r"profiles/libwork\.so-[0-9a-f]+\.fdata", own[name] or "") for name in list(own)[1:]) and
+          any("libc" in name for name in listed), got)
+    check("the folder has these profiles, and no other files", sorted(listed.values()) == sorted(f"profiles/{name}" for name in os.listdir(path("profiles"))),
+          listed, os.listdir(path("profiles")))
+    for name, calls, function in (("user", 1000, "step/1"), ("a/libwork.so", 6400, "step/1"), ("b/libwork.so", 320, "step/1")):
+        single = run(DUMP, "bolt", "--image", path(name), "user.ptl").stdout
+        check(f"{name}: the profile is that of --image, and has the function's calls", single == read(own[name]).decode() and
+              sum(int(count) for count in re.findall(rf"^1 \S+ \S+ 1 {function} 0 0 (\d+)$", single, re.M)) == calls, single)
+    again = run(DUMP, "bolt", "--output-dir", "profiles", "user.ptl")
+    check("a profile is not replaced without --force", again.returncode == 4 and "exists" in again.stderr, again)
+    again = run(DUMP, "bolt", "-f", "--image", "*libwork*", "--output-dir", "profiles", "user.ptl")
+    check("--image selects the profiles", sorted(line.split("\t")[1] for line in again.stdout.splitlines()) ==
+          sorted(path(name) for name in list(own)[1:]), again)
+    got = run(DUMP, "bolt", "-o", "x", "--output-dir", "profiles", "user.ptl")
+    check("-o and --output-dir exclude each other", got.returncode == 2 and "--output-dir" in got.stderr, got)
+    bolt = find_bolt()
+    if not bolt:
+        skip("llvm-bolt takes all profiles", "there is no llvm-bolt: apt-get install bolt-16")
+        return
+    before = run(path("user")).stdout
+    for name in own:
+        got = run(bolt, path(name), "-data", own[name], "-o", path("optimised"), "-reorder-blocks=ext-tsp", "-reorder-functions=hfsort")
+        said = got.stdout + got.stderr
+        check(f"{name}: llvm-bolt takes the profile", got.returncode == 0 and re.search(r"BOLT-INFO: [1-9]\d* out of \d+ functions", said) and
+              "stale" not in said and "does not match" not in said, got)
+        os.replace(path("optimised"), path(name))
+    check("the program with optimised code does the same", run(path("user")).stdout == before != "")
 
 
 write("work.c", SOURCE)
@@ -102,4 +161,5 @@ record("bare.ptl", path("bare"))
 got = run(DUMP, "bolt", "--image", "bare", "bare.ptl")
 check("without symbols the profile is empty, and a message says so", got.returncode == 0 and not got.stdout and
       "has a name" in got.stderr and "outside of functions" in got.stderr, got)
+all_images()
 plan()

@@ -7,13 +7,17 @@
  */
 #include "dump/export/profile/bolt.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "analysis/profile/profile.h"
 #include "common/error.h"
+#include "common/file.h"
 #include "common/program/message.h"
+#include "common/text/text.h"
 #include "common/vector.h"
 
 /* A branch and the place where flow continues, as addresses of the file. */
@@ -25,14 +29,17 @@ struct bolt_edge {
 struct bolt {
 	struct dump_run *run;
 	struct analysis_calls *calls;
+	const struct analysis_profile *profile;
+	FILE *out; /* of the current file's profile */
 	const struct ptl_symbol_table *symbols;
 	struct common_hash_map numbers; /* address of a local function: its number among functions of its name */
 	struct bolt_edge *edges;
 	size_t count, capacity;
 	uint64_t *leaders; /* sorted targets of jumps, where BOLT's blocks begin */
 	size_t leader_count, leader_capacity;
-	size_t written;   /* lines */
+	size_t written;   /* lines of the current file */
 	uint64_t outside; /* executed branches that are in no function */
+	uint64_t unnamed; /* files without a profile, because no function that ran has a name */
 };
 
 /* ---- names --------------------------------------------------------------------------------------- */
@@ -68,18 +75,18 @@ static void write_place(const struct bolt *bolt, const struct ptl_symbol *symbol
 	const uint64_t *number = symbol->name ? common_hash_map_get(&bolt->numbers, symbol->address) : NULL;
 
 	if (!symbol->name) {
-		fputs("0 [unknown] 0", bolt->run->out);
+		fputs("0 [unknown] 0", bolt->out);
 		return;
 	}
-	fputs("1 ", bolt->run->out);
+	fputs("1 ", bolt->out);
 	for (const char *at = symbol->name; *at; at++) {
 		if (*at == ' ' || *at == '\\')
-			fputc('\\', bolt->run->out);
-		fputc(*at, bolt->run->out);
+			fputc('\\', bolt->out);
+		fputc(*at, bolt->out);
 	}
 	if (symbol->type == 't' && number)
-		fprintf(bolt->run->out, "/%" PRIu64, *number);
-	fprintf(bolt->run->out, " %" PRIx64, address - symbol->address);
+		fprintf(bolt->out, "/%" PRIu64, *number);
+	fprintf(bolt->out, " %" PRIx64, address - symbol->address);
 }
 
 /*
@@ -252,84 +259,37 @@ static void write_edges(struct bolt *bolt)
 		if (!from.name && !to.name)
 			continue;
 		write_place(bolt, &from, edge.from);
-		fputc(' ', bolt->run->out);
+		fputc(' ', bolt->out);
 		write_place(bolt, &to, edge.to);
-		fprintf(bolt->run->out, " 0 %" PRIu64 "\n", edge.count);
+		fprintf(bolt->out, " 0 %" PRIu64 "\n", edge.count);
 		bolt->written++;
 	}
 }
 
-/* ---- the file ------------------------------------------------------------------------------------ */
+/* ---- a profile ----------------------------------------------------------------------------------- */
 
-/* Whether the path names a file, not memory such as "//anon" or "[vdso]". */
-static bool is_file(const char *path)
+/* Removes what belongs to one content. */
+static void clear_content(struct bolt *bolt)
 {
-	return path[0] == '/' && path[1] != '/';
+	common_hash_map_free(&bolt->numbers);
+	bolt->numbers = (struct common_hash_map){0};
+	bolt->count = 0;
+	bolt->leader_count = 0;
+	bolt->written = 0;
 }
 
-/*
- * Finds the content that executed most instructions, of those that --image selects. *others: number of the other
- * selected contents. Both are unchanged without a content. Returns PTL_NO_MEMORY.
- */
-static int find_content(const struct bolt *bolt, const struct analysis_profile *profile, uint32_t *content,
-			size_t *others)
+/* Writes the profile of a content to bolt->out. Sets bolt->written; 0: no function of the content has a name. */
+static int write_content(struct bolt *bolt, uint32_t content)
 {
-	uint64_t *counts = calloc(profile->content_count + 1, sizeof(*counts));
+	const struct analysis_profile *profile = bolt->profile;
+	const struct analysis_content *file = &profile->contents[content];
+	int status;
 
-	if (!counts)
-		return common_fail_memory("files", (profile->content_count + 1) * sizeof(*counts));
-	for (size_t i = 0; i < profile->block_count; i++) {
-		const struct analysis_profile_block *block = &profile->blocks[i];
-
-		if (block->content != FLOW_NONE)
-			counts[block->content] += block->count * block->instructions;
-	}
-	for (uint32_t i = 0; i < profile->content_count; i++) {
-		if (!counts[i] || !is_file(profile->contents[i].path) ||
-		    !analysis_filter_wants_image(bolt->calls->input.filter, profile->contents[i].path))
-			continue;
-		*others += *content != FLOW_NONE;
-		if (*content == FLOW_NONE || counts[i] > counts[*content])
-			*content = i;
-	}
-	free(counts);
-	return 0;
-}
-
-/* Says which of several files is written. */
-static void note_others(const char *path, size_t others)
-{
-	if (others)
-		common_message_note("the profile is of %s, which executed most; --image selects one of the %zu others",
-				    path, others);
-}
-
-static int warn_of_symbols(struct bolt *bolt, const char *path)
-{
-	common_message_warning("no function of %s that ran has a name: the profile is empty", path);
-	common_message_hint("keep the symbols of the program (no strip), and record with --embed symbols");
-	return dump_output_check(bolt->run);
-}
-
-static int write_profile(struct bolt *bolt, const struct analysis_profile *profile)
-{
-	const struct analysis_content *file;
-	uint32_t content = FLOW_NONE;
-	size_t others = 0;
-	int status = find_content(bolt, profile, &content, &others);
-
-	if (status < 0)
-		return status;
-	if (content == FLOW_NONE) {
-		analysis_note_no_flow(&bolt->calls->input);
-		return dump_output_check(bolt->run);
-	}
-	file = &profile->contents[content];
-	note_others(file->path, others);
+	clear_content(bolt);
 	bolt->symbols = flow_symbols_table(bolt->calls->symbols,
 					   &flow_timeline_image(bolt->calls->timeline, file->image)->data);
 	if (!bolt->symbols)
-		return warn_of_symbols(bolt, file->path);
+		return 0;
 	status = number_locals(bolt);
 	if (status == 0)
 		status = find_leaders(bolt, profile, content);
@@ -342,29 +302,212 @@ static int write_profile(struct bolt *bolt, const struct analysis_profile *profi
 	}
 	if (status == 0)
 		status = add_indirect(bolt, profile, content);
-	if (status < 0)
-		return status;
-	write_edges(bolt);
-	return bolt->written ? dump_output_check(bolt->run) : warn_of_symbols(bolt, file->path);
+	if (status == 0)
+		write_edges(bolt);
+	return status;
 }
 
-int dump_bolt(struct dump_run *run, struct analysis_calls *calls, struct dump_left_out *left_out)
+/* ---- which files --------------------------------------------------------------------------------- */
+
+/* Whether the path names a file, not memory such as "//anon" or "[vdso]". */
+static bool is_file(const char *path)
 {
-	struct bolt bolt = {.run = run, .calls = calls};
+	return path[0] == '/' && path[1] != '/';
+}
+
+/*
+ * *counts: new array with the number of executed instructions of each content; 0: not selected by --image, or no file.
+ * Returns PTL_NO_MEMORY.
+ */
+static int count_contents(const struct bolt *bolt, uint64_t **counts)
+{
+	const struct analysis_profile *profile = bolt->profile;
+	uint64_t *sums = *counts = calloc(profile->content_count + 1, sizeof(*sums));
+
+	if (!sums)
+		return common_fail_memory("files", (profile->content_count + 1) * sizeof(*sums));
+	for (size_t i = 0; i < profile->block_count; i++) {
+		const struct analysis_profile_block *block = &profile->blocks[i];
+
+		if (block->content != FLOW_NONE)
+			sums[block->content] += block->count * block->instructions;
+	}
+	for (uint32_t i = 0; i < profile->content_count; i++)
+		if (!is_file(profile->contents[i].path) ||
+		    !analysis_filter_wants_image(bolt->calls->input.filter, profile->contents[i].path))
+			sums[i] = 0;
+	return 0;
+}
+
+/* ---- the profile of one file --------------------------------------------------------------------- */
+
+/* Says which of several files is written. */
+static void note_others(const char *path, size_t others)
+{
+	if (!others)
+		return;
+	common_message_note("the profile is of %s, which executed most; --image selects one of the %zu others, and "
+			    "--output-dir writes a profile of each",
+			    path, others);
+}
+
+static void warn_of_symbols(const char *path)
+{
+	common_message_warning("no function of %s that ran has a name: the profile is empty", path);
+	common_message_hint("keep the symbols of the program (no strip), and record with --embed symbols");
+}
+
+/* Writes the profile of the content that executed most instructions to the output. */
+static int write_largest(struct bolt *bolt, const uint64_t *counts)
+{
+	uint32_t content = FLOW_NONE;
+	size_t found = 0;
+	int status;
+
+	for (uint32_t i = 0; i < bolt->profile->content_count; i++) {
+		found += counts[i] != 0;
+		if (counts[i] && (content == FLOW_NONE || counts[i] > counts[content]))
+			content = i;
+	}
+	if (content == FLOW_NONE) {
+		analysis_note_no_flow(&bolt->calls->input);
+		return dump_output_check(bolt->run);
+	}
+	note_others(bolt->profile->contents[content].path, found - 1);
+	bolt->out = bolt->run->out;
+	status = write_content(bolt, content);
+	if (status == 0 && !bolt->written)
+		warn_of_symbols(bolt->profile->contents[content].path);
+	return status < 0 ? status : dump_output_check(bolt->run);
+}
+
+/* ---- a folder with the profiles of all files ----------------------------------------------------- */
+
+/* Whether another selected content has a file of the same name. */
+static bool has_namesake(const struct bolt *bolt, const uint64_t *counts, uint32_t content)
+{
+	const struct analysis_content *contents = bolt->profile->contents;
+	const char *name = common_base_name(contents[content].path);
+
+	for (uint32_t i = 0; i < bolt->profile->content_count; i++)
+		if (i != content && counts[i] && strcmp(common_base_name(contents[i].path), name) == 0)
+			return true;
+	return false;
+}
+
+/* Forms "DIR/NAME.fdata", of namesakes "DIR/NAME-BUILDID.fdata", or "DIR/NAME-NUMBER.fdata" without a build id. */
+static void profile_path(const struct bolt *bolt, const uint64_t *counts, uint32_t content, const char *folder,
+			 struct ptl_bytes *path)
+{
+	const struct analysis_content *file = &bolt->profile->contents[content];
+
+	common_text_format(path, "%s/%s", folder, common_base_name(file->path));
+	if (has_namesake(bolt, counts, content)) {
+		common_text_add(path, "-");
+		if (file->build_id_size)
+			common_text_hex_bytes(path, file->build_id, file->build_id_size);
+		else
+			common_text_format(path, "%" PRIu32, content);
+	}
+	common_text_add(path, ".fdata");
+}
+
+/* Writes a profile to a file, which appears only with lines. */
+static int write_file(struct bolt *bolt, uint32_t content, const char *path)
+{
+	struct common_output_file file = {.fd = -1};
+	char *text = NULL;
+	size_t size = 0;
+	int status;
+
+	bolt->out = open_memstream(&text, &size);
+	if (!bolt->out)
+		return common_fail_memory("a profile", 0);
+	status = write_content(bolt, content);
+	if (fclose(bolt->out) != 0 && status == 0)
+		status = common_fail_memory("a profile", size);
+	bolt->out = NULL;
+	if (status == 0 && bolt->written)
+		status = common_output_open(&file, path, bolt->run->options->force);
+	if (status == 0 && bolt->written)
+		status = common_write_all(file.fd, text, size);
+	if (status == 0 && bolt->written)
+		status = common_output_commit(&file);
+	common_output_abandon(&file);
+	free(text);
+	return status;
+}
+
+/* Prints a line of the list. */
+static void list_profile(struct dump_run *run, const char *path, const char *image)
+{
+	struct ptl_bytes line = {0};
+
+	common_text_safe(&line, path);
+	common_text_add(&line, "\t");
+	common_text_safe(&line, image);
+	common_text_add(&line, "\n");
+	common_text_write(&line, run->out);
+	common_bytes_free(&line);
+}
+
+/* Writes a profile of each file, and lists the profiles: path of the profile, tabulator, path of the image. */
+static int write_folder(struct bolt *bolt, const uint64_t *counts, const char *folder)
+{
+	const struct analysis_profile *profile = bolt->profile;
+	struct ptl_bytes path = {0};
+	size_t found = 0;
+	int status = 0;
+
+	if (mkdir(folder, 0777) < 0 && errno != EEXIST)
+		return common_fail_errno("cannot make the folder %s", folder);
+	for (uint32_t i = 0; status == 0 && i < profile->content_count; i++) {
+		if (!counts[i])
+			continue;
+		found++;
+		path.size = 0;
+		profile_path(bolt, counts, i, folder, &path);
+		status = path.failed ? common_fail_memory("a path", path.size)
+				     : write_file(bolt, i, common_text_string(&path));
+		if (status == 0 && bolt->written)
+			list_profile(bolt->run, common_text_string(&path), profile->contents[i].path);
+		bolt->unnamed += status == 0 && !bolt->written;
+	}
+	common_bytes_free(&path);
+	if (status == 0 && !found)
+		analysis_note_no_flow(&bolt->calls->input);
+	return status < 0 ? status : dump_output_check(bolt->run);
+}
+
+/* ---- all ----------------------------------------------------------------------------------------- */
+
+static void say_left_out(const struct bolt *bolt, struct dump_left_out *left_out)
+{
+	dump_left_out_add(left_out, bolt->profile->missing.gaps, "gap, of which it is not known what ran",
+			  "gaps, of which it is not known what ran");
+	dump_left_out_add(left_out, bolt->outside, "branch outside of functions with a name",
+			  "branches outside of functions with a name");
+	dump_left_out_add(left_out, bolt->unnamed, "file of which no function that ran has a name",
+			  "files of which no function that ran has a name");
+}
+
+int dump_bolt(struct dump_run *run, struct analysis_calls *calls, const char *folder, struct dump_left_out *left_out)
+{
 	struct analysis_profile profile = {0};
+	struct bolt bolt = {.run = run, .calls = calls, .profile = &profile};
+	uint64_t *counts = NULL;
 	int status = analysis_profile_run(calls->input.trace, calls->timeline, &calls->input.view, true, &profile);
 
 	common_progress_end();
 	if (status == 0)
-		status = write_profile(&bolt, &profile);
-	if (status == 0) {
-		dump_left_out_add(left_out, profile.missing.gaps, "gap, of which it is not known what ran",
-				  "gaps, of which it is not known what ran");
-		dump_left_out_add(left_out, bolt.outside, "branch outside of functions with a name",
-				  "branches outside of functions with a name");
-	}
+		status = count_contents(&bolt, &counts);
+	if (status == 0)
+		status = folder ? write_folder(&bolt, counts, folder) : write_largest(&bolt, counts);
+	if (status == 0)
+		say_left_out(&bolt, left_out);
 	analysis_profile_free(&profile);
 	common_hash_map_free(&bolt.numbers);
+	free(counts);
 	free(bolt.edges);
 	free(bolt.leaders);
 	return status;
