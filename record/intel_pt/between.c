@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/program/message.h"
 #include "common/text/text.h"
 #include "record/capture/notes.h"
 #include "record/intel_pt/between.h"
@@ -122,8 +121,7 @@ static int find_event(const struct record_settings *settings, struct intel_pt_be
 		status = kernel_event_parse(common_text_string(&name), &no_stacks, &between->tracing, event);
 	common_bytes_free(&name);
 	if (status == PTL_NOT_FOUND && file_size(text) && !strchr(text, '/'))
-		common_message_hint("a function of a library needs the path: --only-between "
-				    "/usr/lib/x86_64-linux-gnu/libc.so.6:malloc");
+		status = common_fail_in(status, "no tracepoint, and no path of a library or program");
 	if (status == 0 && event->samples)
 		status = common_fail(PTL_MISUSE, "%s is a counter: expected a tracepoint or a function", event->name);
 	if (status == 0)
@@ -140,30 +138,26 @@ static int find_event(const struct record_settings *settings, struct intel_pt_be
 static int refuse_pause(int error)
 {
 	struct utsname kernel;
-	int status;
 
-	common_message_hint("record everything, and cut the trace: ptl-relog --between FIRST --and LAST; or "
-			    "--source software with --start-at FIRST --stop-at LAST");
+	if (error == EOPNOTSUPP)
+		return common_fail(PTL_UNSUPPORTED,
+				   "--only-between: this kernel's driver of Intel PT cannot pause packets");
 	if (uname(&kernel) < 0)
 		kernel.release[0] = 0;
-	if (error == EOPNOTSUPP)
-		status = common_fail(PTL_UNSUPPORTED, "this kernel's driver of Intel PT cannot pause packets");
-	else
-		status = common_fail(PTL_UNSUPPORTED,
-				     "this kernel (%s) cannot pause packets at events: Linux 6.13 and later can",
-				     kernel.release);
-	return common_fail_in(status, "--only-between");
+	return common_fail(PTL_UNSUPPORTED,
+			   "--only-between: this kernel (%s) cannot pause packets at events; Linux 6.13 and later can",
+			   kernel.release);
 }
 
-/* Opens and closes an Intel PT event that starts paused. Fails only if the pause is the cause. */
-static int check_kernel(struct intel_pt *pt)
+int intel_pt_between_check(const struct intel_pt_device *device, const struct intel_pt_config *config,
+			   const struct record_pt_settings *settings)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
-		.type = pt->device.type,
-		.config = pt->config.word,
+		.type = device->type,
+		.config = config->word,
 		.disabled = 1,
-		.exclude_kernel = pt->session->settings->pt.code == RECORD_PT_USER,
+		.exclude_kernel = settings->code == RECORD_PT_USER,
 	};
 	int fd, error;
 
@@ -207,15 +201,15 @@ int intel_pt_between_find(struct intel_pt *pt)
 
 	if (!settings->pt.resume_at)
 		return 0;
-	status = check_kernel(pt);
-	if (status < 0)
-		return status;
 	pt->between = calloc(1, sizeof(*pt->between));
 	if (!pt->between)
 		return common_fail_memory("events", sizeof(*pt->between));
 	status = find_event(settings, pt->between, INTEL_PT_RESUME, settings->pt.resume_at);
 	if (status == 0)
 		status = find_event(settings, pt->between, INTEL_PT_PAUSE, settings->pt.pause_at);
+	if (status == 0 && !strcmp(pt->between->events[INTEL_PT_RESUME].name, pt->between->events[INTEL_PT_PAUSE].name))
+		status = common_fail(PTL_MISUSE, "--only-between and --and need two events: both are %s",
+				     pt->between->events[INTEL_PT_RESUME].name);
 	return status < 0 ? status : write_note(pt);
 }
 

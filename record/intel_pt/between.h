@@ -19,11 +19,13 @@ struct intel_pt_report {
 	unsigned kind;
 };
 
-/* A thread's last resume. */
+/* A thread's stretch from a resume to the next pause. */
 struct intel_pt_visit {
+	bool open;
 	uint64_t since;
-	uint32_t cpu;
-	bool ended; /* by a pause, or by a reported move */
+	uint32_t pid, tid, cpu;
+	uint64_t moved; /* time of the first move to another CPU; 0: no move */
+	uint32_t moved_to;
 };
 
 struct intel_pt_between {

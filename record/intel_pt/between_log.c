@@ -86,50 +86,65 @@ static struct intel_pt_visit *visit_of(struct intel_pt_between *between, uint32_
 	if (COMMON_VECTOR_RESERVE(between->visits, between->visit_capacity, between->visit_count + 1, "threads") ||
 	    common_hash_map_put(&between->threads, tid, between->visit_count) < 0)
 		return NULL;
-	between->visits[between->visit_count] = (struct intel_pt_visit){.ended = true};
+	between->visits[between->visit_count] = (struct intel_pt_visit){.tid = tid};
 	return &between->visits[between->visit_count++];
 }
 
-/* Reports a move: on the other CPU, the thread's packets are still paused. */
-static int report_move(const struct intel_pt *pt, const struct intel_pt_visit *visit,
-		       const struct intel_pt_report *report)
+/* Ends the stretch. Reports a move: on the other CPU, the thread's packets are still paused. */
+static int end_visit(const struct intel_pt *pt, struct intel_pt_visit *visit, uint64_t time)
 {
 	char cause[200];
 	const struct ptl_loss loss = {
 		.kind = PTL_LOSS_BYTES,
 		.stream = PTL_NO_ID,
-		.pid = report->pid,
-		.tid = report->tid,
-		.first_time = visit->since,
-		.last_time = report->time,
+		.pid = visit->pid,
+		.tid = visit->tid,
+		.first_time = visit->moved,
+		.last_time = time > visit->moved ? time : visit->moved,
 		.cause = cause,
 	};
+	const bool lost = visit->open && visit->moved;
 
+	visit->open = false;
+	if (!lost)
+		return 0;
 	snprintf(cause, sizeof(cause),
 		 "a thread moved from CPU %u to CPU %u in a stretch of --only-between: packets are missing "
 		 "(--per-thread or --max-cpus 1 keeps them)",
-		 visit->cpu, report->cpu);
+		 visit->cpu, visit->moved_to);
 	return record_capture_loss(&pt->session->capture, &loss);
+}
+
+static int end_visits(const struct intel_pt *pt, uint64_t time)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < pt->between->visit_count; i++)
+		status = end_visit(pt, &pt->between->visits[i], time);
+	return status;
 }
 
 /* Handles the thread's next report in the order of time. */
 static int take_report(const struct intel_pt *pt, const struct intel_pt_report *report)
 {
 	struct intel_pt_visit *visit = visit_of(pt->between, report->tid);
-	int status = 0;
+	int status;
 
 	if (!visit)
 		return PTL_NO_MEMORY;
-	if (report->kind == INTEL_PT_RESUME) {
-		*visit = (struct intel_pt_visit){.since = report->time, .cpu = report->cpu};
+	if (report->kind == INTEL_PT_RESUME && visit->open && report->cpu == visit->cpu && !visit->moved)
 		return 0;
+	if (report->kind == INTEL_PT_RESUME) {
+		status = end_visit(pt, visit, report->time);
+		*visit = (struct intel_pt_visit){true, report->time, report->pid, report->tid, report->cpu, 0, 0};
+		return status;
 	}
-	if (!visit->ended && report->cpu != visit->cpu) {
-		status = report_move(pt, visit, report);
-		visit->ended = true;
+	if (visit->open && !visit->moved && report->cpu != visit->cpu) {
+		/* A pause without a known switch: the move was at any time since the resume. */
+		visit->moved = report->kind == INTEL_PT_PAUSE ? visit->since : report->time;
+		visit->moved_to = report->cpu;
 	}
-	visit->ended |= report->kind == INTEL_PT_PAUSE;
-	return status;
+	return report->kind == INTEL_PT_PAUSE ? end_visit(pt, visit, report->time) : 0;
 }
 
 static int compare_reports(const void *first, const void *second)
@@ -236,6 +251,8 @@ int intel_pt_between_finish(const struct intel_pt *pt)
 	if (!between)
 		return 0;
 	status = intel_pt_between_step(pt, UINT64_MAX);
+	if (status == 0)
+		status = end_visits(pt, record_now());
 	if (status < 0)
 		return status;
 	common_text_format(&text, "--only-between: %llu times %s, %llu times %s",

@@ -155,9 +155,12 @@ bool intel_pt_triggers_done(const struct intel_pt *pt);
 /* ---- between.c: events that pause and resume packets ---------- */
 
 /*
- * Finds the events of --only-between, and checks that kernel and driver can pause. Without the option, all functions
- * below do nothing.
+ * Opens and closes an Intel PT event that starts paused. Fails with PTL_UNSUPPORTED if the kernel or its driver cannot
+ * pause.
  */
+int intel_pt_between_check(const struct intel_pt_device *device, const struct intel_pt_config *config,
+			   const struct record_pt_settings *settings);
+/* Finds the events of --only-between. Without the option, all functions below do nothing. */
 int intel_pt_between_find(struct intel_pt *pt);
 /* Opens the events in the group of an Intel PT event. Leaves open events to the caller if that fails. */
 int intel_pt_between_open(const struct intel_pt *pt, struct intel_pt_event *event, uint32_t cpu);

@@ -46,7 +46,16 @@ static int intel_pt_check(const struct record_settings *settings, char *hint, si
 	status = intel_pt_device_read(INTEL_PT_DEVICE, &device);
 	if (status < 0)
 		return status;
-	return intel_pt_configure(&device, settings, &config);
+	status = intel_pt_configure(&device, settings, &config);
+	if (status < 0 || !settings->pt.resume_at)
+		return status;
+	status = intel_pt_between_check(&device, &config, &settings->pt);
+	if (status < 0)
+		snprintf(hint, hint_size,
+			 "ptl-relog --between FIRST --and LAST cuts a whole trace; --source software with --start-at "
+			 "FIRST "
+			 "--stop-at LAST");
+	return status;
 }
 
 /* ---- the machine ----------------------------------------------------------------------------- */

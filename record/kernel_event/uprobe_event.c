@@ -41,7 +41,7 @@ static int write_line(const struct ptl_bytes *line)
 					       "(CONFIG_UPROBE_EVENTS)");
 	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
 	if (fd < 0)
-		return common_fail_errno("uprobes with arguments are made in %s, which takes root", path);
+		return common_fail_errno("the kernel makes this uprobe by a line in %s, which takes root", path);
 	written = write(fd, line->data, line->size);
 	error = errno;
 	close(fd);
@@ -143,9 +143,10 @@ int kernel_event_uprobe_event_make(struct kernel_event *event, const char *name,
 		free(event->made);
 		event->made = NULL;
 	}
-	return status < 0 ? common_fail_in(status, "the kernel does not take the probe, or one of its arguments:%s",
-					   place->arguments)
-			  : 0;
+	if (status < 0 && *place->arguments)
+		return common_fail_in(status, "the kernel does not take the probe, or one of its arguments:%s",
+				      place->arguments);
+	return status < 0 ? common_fail_in(status, "the kernel does not take the probe") : 0;
 }
 
 int kernel_event_uprobe_event_extend(const struct kernel_event *event, const struct kernel_event_place *place)

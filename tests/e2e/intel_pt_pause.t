@@ -136,24 +136,41 @@ def moves(recording):
     pid, tid, _ = recording.streams[0]
     script = Script(recording)
     script.processes()
-    for cpu, action, time in ((0, RESUME, 100), (1, PAUSE, 200), (0, RESUME, 300), (0, PAUSE, 400)):
+    # The last stretch has no end. The order of the reports of both CPUs is not the order of time.
+    for cpu, action, time in ((0, RESUME, 100), (0, RESUME, 300), (0, PAUSE, 400), (0, RESUME, 500), (0, RESUME, 700),
+                              (1, PAUSE, 200), (1, PAUSE, 600)):
         script.add("hit", cpu, action, pid, tid, pmu_test.LEAD + time)
+    script.add("in", 1, pid, tid, pmu_test.LEAD + 150)
+    script.add("in", 1, pid, tid, pmu_test.LEAD + 800)
     play(script, *TRACEPOINTS)
-    found = [loss for loss in losses() if "moved from CPU 0 to CPU 1" in loss["cause"]]
-    check("a move in a stretch: is a loss, once", len(found) == 1 and len(losses()) == 1 and
-          found[0]["last_time"] - found[0]["first_time"] == 100, losses())
+    spans = sorted((loss["first_time"], loss["last_time"]) for loss in losses() if "moved from CPU 0 to CPU 1" in loss["cause"])
+    check("moves in stretches: are losses, from the move to the end", len(spans) == len(losses()) == 3 and
+          [last - first for first, last in spans[:2]] == [50, 100] and
+          [first - spans[0][0] for first, _ in spans] == [0, 350, 650], losses())
+    for options in (["--per-thread"], ["--cpus=0-1"]):
+        script = Script(recording)
+        hits = ((0, RESUME, 100), (1, PAUSE, 200)) if options[0] != "--per-thread" else ()
+        for cpu, action, time in hits:
+            script.add("hit", cpu, action, pid, tid, pmu_test.LEAD + time)
+        done = play(script, *TRACEPOINTS, *options)
+        check(f"moves with {options[0]}: are none", done.returncode in (40, 41) and
+              not any("moved" in loss["cause"] for loss in losses()) and len(recorder_events()) == len(hits), losses(), done.stderr)
 
 
 def functions():
     """Functions of the command by name, and of libraries by path, become uprobes that children inherit."""
     library = os.path.realpath(os.path.join(os.environ["PTL_LIB"], "libptl.so"))
-    cases = [("main", "main/return"), (f"{os.path.basename(TASKS)}:main", f"uprobe:{TASKS}:main")]
+    # The command is one of four processes, the children of which begin in the middle of main.
+    cases = [("main", "main/return", 1, 0), (f"{os.path.basename(TASKS)}:main", f"uretprobe:{TASKS}:main", 1, 0),
+             ("sched:sched_process_fork", "sched:sched_process_exec", 3, 1)]
     if os.path.exists(library):
-        cases.append((f"{library}:ptl_open", f"uretprobe:{TASKS}:main"))
-    for first, last in cases:
+        cases.append((f"{library}:ptl_open", f"uprobe:{TASKS}:main", 0, 1))
+    for first, last, resumes, ends in cases:
         script = Script(RECORDING)
-        script.processes()
-        done = play(script, f"--only-between={first}", f"--and={last}")
+        script.add("process", script.pids[0], 0)
+        script.add("count", RESUME, resumes)
+        script.add("count", PAUSE, ends)
+        done = play(script, f"--only-between={first}", f"--and={last}", command=(TASKS, "1", "3"))
         if refused_here(done):
             skip(f"pauses at functions: {first}", refused_here(done))
             continue
@@ -161,6 +178,8 @@ def functions():
         check(f"functions: {first}: the kernel has a probe, as a tracepoint", done.returncode in (40, 41) and
               sum(bool(re.match(r"action 4 of type 2 ", line)) for line in log) >= 2 and f"no thread came to {first}" in done.stderr,
               done.stderr, *log)
+        check(f"functions: {first}: the kernel counts in the recorded processes", f"count action=4 events={resumes}" in log and
+              f"count action=2 events={ends}" in log, *log)
     probes = "/sys/kernel/tracing/uprobe_events"
     if os.access(probes, os.R_OK):
         with open(probes, encoding="utf-8") as file:
@@ -180,6 +199,9 @@ def refusals():
         (TRACEPOINTS, {"no_pause": str(errno.EOPNOTSUPP)}, "driver of Intel PT cannot pause"),
         (["--only-between=nobody", "--and=main"], {"no_pause": None}, "there is no function nobody"),
         (["--only-between=main", "--and=cpu-clock"], None, "there is no function cpu-clock"),
+        (["--only-between=main", f"--and={TASKS}:main"], None, "need two events"),
+        (["--only-between=sched:sched_switch if nothing == 1", "--and=main"], None, "does not take the filter"),
+        (["--only-between=libnone.so:main", "--and=main"], None, "no path of a library or program"),
     ]
     for arguments, changes, text in cases:
         done = play(None, *arguments, changes=changes, hold=False)

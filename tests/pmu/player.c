@@ -28,6 +28,7 @@
  *   stall NAME                      holds ptl-record when it next opens a file of this name
  *   stalled                         waits until ptl-record is held
  *   go_on                           lets ptl-record go on
+ *   count ACTION N                  waits until the kernel has counted N events with this action, and logs the count
  *   count_lost CPU                  logs the number of records without room
  *   pause MILLISECONDS
  *   wait_file NAME                  waits until the folder has this file
@@ -398,6 +399,13 @@ static void play_go_on(const struct words *w)
 	pthread_mutex_unlock(&stall.lock);
 }
 
+static void play_count(const struct words *w)
+{
+	for (int i = 0; pmu_count((uint32_t)w->n[0]) < w->n[1] && i < PMU_READER_TIME; i++)
+		pmu_sleep_a_little();
+	pmu_log("count action=%llu events=%llu\n", w->n[0], (unsigned long long)pmu_count((uint32_t)w->n[0]));
+}
+
 static void play_count_lost(const struct words *w)
 {
 	pmu_log("lost cpu=%llu records=%llu\n", w->n[0], (unsigned long long)pmu_ring_of((int)w->n[0])->lost);
@@ -422,21 +430,37 @@ static const struct shape {
 	int numbers;
 	void (*play)(const struct words *w);
 } shapes[] = {
-	{"process", 2, play_process},   {"real", 2, play_real},
-	{"packets", 1, play_packets},   {"bytes", 0, play_bytes},
-	{"map", 6, play_map},           {"exec", 2, play_exec},
-	{"fork", 5, play_fork},         {"end", 4, play_end},
-	{"start", 4, play_start},       {"in", 4, play_in},
-	{"out", 4, play_out},           {"over", 6, play_over},
-	{"aux", 7, play_aux},           {"burst", 6, play_burst},
-	{"flood", 6, play_flood},       {"hit", 5, play_hit},
-	{"poke", 2, play_poke},         {"symbol", 4, play_symbol},
-	{"record", 6, play_any},        {"raw", 1, play_raw},
-	{"aux_head", 2, play_aux_head}, {"executes", 2, play_executes},
-	{"enabled", 1, play_enabled},   {"signal", 0, play_signal},
-	{"stall", 0, play_stall},       {"stalled", 0, play_stalled},
-	{"go_on", 0, play_go_on},       {"count_lost", 1, play_count_lost},
-	{"pause", 1, play_pause},       {"wait_file", 0, play_wait_file},
+	{"process", 2, play_process},
+	{"real", 2, play_real},
+	{"packets", 1, play_packets},
+	{"bytes", 0, play_bytes},
+	{"map", 6, play_map},
+	{"exec", 2, play_exec},
+	{"fork", 5, play_fork},
+	{"end", 4, play_end},
+	{"start", 4, play_start},
+	{"in", 4, play_in},
+	{"out", 4, play_out},
+	{"over", 6, play_over},
+	{"aux", 7, play_aux},
+	{"burst", 6, play_burst},
+	{"flood", 6, play_flood},
+	{"hit", 5, play_hit},
+	{"poke", 2, play_poke},
+	{"symbol", 4, play_symbol},
+	{"record", 6, play_any},
+	{"raw", 1, play_raw},
+	{"aux_head", 2, play_aux_head},
+	{"executes", 2, play_executes},
+	{"enabled", 1, play_enabled},
+	{"signal", 0, play_signal},
+	{"stall", 0, play_stall},
+	{"stalled", 0, play_stalled},
+	{"go_on", 0, play_go_on},
+	{"count_lost", 1, play_count_lost},
+	{"count", 2, play_count},
+	{"pause", 1, play_pause},
+	{"wait_file", 0, play_wait_file},
 };
 
 static void play_line(const char *line)

@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
+#define ACTION_OFFSET (offsetof(struct perf_event_attr, aux_sample_size) + sizeof(uint32_t))
 #define DEVICE "/sys/bus/event_source/devices/intel_pt"
 #define ONLINE "/sys/devices/system/cpu/online"
 
@@ -257,11 +258,19 @@ static int refuse(int error)
 /* Returns perf_event_attr.aux_action, which stands behind aux_sample_size. */
 static uint32_t action_of(const struct perf_event_attr *attr)
 {
-	const size_t offset = offsetof(struct perf_event_attr, aux_sample_size) + sizeof(attr->aux_sample_size);
 	uint32_t action;
 
-	memcpy(&action, (const uint8_t *)attr + offset, sizeof(action));
+	memcpy(&action, (const uint8_t *)attr + ACTION_OFFSET, sizeof(action));
 	return action;
+}
+
+/* Opens the member of a group in the kernel, which checks the attributes and counts. Without the action and the group. */
+static int open_real(const struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	struct perf_event_attr real = *attr;
+
+	memset((uint8_t *)&real + ACTION_OFFSET, 0, sizeof(uint32_t));
+	return (int)NEXT(syscall)(SYS_perf_event_open, &real, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 /*
@@ -293,6 +302,7 @@ static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu, st
 	const bool is_pt = attr->type == pmu_type && pmu_type;
 	const int wanted = (int)number_in("refuse", 10), action_error = check_action(attr, leader, pid, cpu);
 	struct pmu_event *event = NULL;
+	int real = -1;
 
 	pmu_log("open type=%s config=%#llx pid=%d cpu=%d inherit=%d on_exec=%d user=%d kernel=%d switch=%d "
 		"clockid=%d containers=%d\n",
@@ -313,7 +323,9 @@ static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu, st
 			event = &pmu_events[i];
 	if (!event)
 		return refuse(EMFILE);
-	*event = (struct pmu_event){.used = true, .attr = *attr, .pid = pid, .cpu = cpu, .memory = -1};
+	if (leader && (real = open_real(attr, pid, cpu)) < 0)
+		return -1;
+	*event = (struct pmu_event){.used = true, .attr = *attr, .pid = pid, .cpu = cpu, .memory = -1, .real = real};
 	event->enabled = !attr->disabled;
 	event->action = action_of(attr);
 	event->paused = (event->action & PMU_START_PAUSED) != 0;
@@ -389,6 +401,8 @@ int close(int fd)
 		pthread_mutex_lock(&pmu_lock);
 		event = find(fd);
 		/* Mapped rings stay: the player may be using them. */
+		if (event && event->leader)
+			NEXT(close)(event->real);
 		if (event)
 			event->used = false;
 		pthread_mutex_unlock(&pmu_lock);
@@ -492,6 +506,17 @@ uint64_t pmu_id(const struct pmu_event *event)
 	return PMU_FIRST_ID + (uint64_t)(event - pmu_events);
 }
 
+uint64_t pmu_count(uint32_t action)
+{
+	uint64_t sum = 0, value[2];
+
+	for (size_t i = 0; i < PMU_EVENTS_MAX; i++)
+		if (pmu_events[i].used && pmu_events[i].leader && pmu_events[i].action == action &&
+		    NEXT(read)(pmu_events[i].real, value, sizeof(value)) > 0)
+			sum += value[0];
+	return sum;
+}
+
 static int set_output(struct pmu_event *event, int fd)
 {
 	struct pmu_event *to = find(fd);
@@ -540,7 +565,7 @@ int ioctl(int fd, unsigned long request, ...)
 	} else if (request == PERF_EVENT_IOC_SET_OUTPUT) {
 		result = set_output(event, (int)(intptr_t)argument);
 	} else if (request == PERF_EVENT_IOC_SET_FILTER) {
-		result = event->attr.type == pmu_type ? set_filter(argument) : 0;
+		result = event->leader ? NEXT(ioctl)(event->real, request, argument) : set_filter(argument);
 	} else if (request == PERF_EVENT_IOC_ID) {
 		const uint64_t id = pmu_id(event);
 

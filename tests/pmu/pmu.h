@@ -51,6 +51,7 @@ struct pmu_event {
 	uint64_t unsaid;          /* lost records not yet reported by PERF_RECORD_LOST */
 	uint32_t action;          /* bits of perf_event_attr.aux_action */
 	struct pmu_event *leader; /* event whose packets the action pauses or resumes */
+	int real;                 /* with a leader: event of the kernel with the same attributes, without the action */
 	bool paused;              /* Intel PT: no packets, although enabled */
 };
 
@@ -68,6 +69,9 @@ extern struct pmu_clock {
 /* Returns the event's id, as in its samples. */
 #define PMU_FIRST_ID 100
 uint64_t pmu_id(const struct pmu_event *event);
+
+/* Returns how often the kernel counted the events with this action. */
+uint64_t pmu_count(uint32_t action);
 
 const char *pmu_folder(void);
 void pmu_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
