@@ -109,10 +109,24 @@ static bool ends_here(const struct query_parser *parser, const char *at)
 
 /* Each function parses a part and moves *at; returns false if the text is no condition. */
 
+/* Takes a name in back quotes: `o->kind` == CARD. */
+static bool take_quoted_field(const struct query_parser *parser, const char **at, struct query_condition *condition)
+{
+	const char *end = strchr(*at + 1, '`');
+
+	if (!end || end == *at + 1)
+		return false;
+	condition->field = common_arena_copy(parser->arena, *at + 1, (size_t)(end - *at - 1));
+	*at = skip_blanks(end + 1);
+	return true;
+}
+
 static bool take_field(const struct query_parser *parser, const char **at, struct query_condition *condition)
 {
 	const size_t length = strcspn(*at, " \t\n=!<>~&\"'");
 
+	if (**at == '`')
+		return take_quoted_field(parser, at, condition);
 	if (!length || **at == '(' || memchr(*at, '[', length) || is_computed(parser, *at, length) ||
 	    cut_at_parenthesis(parser, *at, length) != length)
 		return false;

@@ -36,6 +36,20 @@ static int refuse_name(const struct query_row *query, struct query_place at, con
 			     common_nearest_question(&nearest), names);
 }
 
+/* Finds or adds an event's value. *field: index behind the indexes of the table. */
+static int add_value(struct query_row *query, struct query_place at, const char *name, unsigned *field)
+{
+	unsigned i = 0;
+
+	query->varies = true;
+	while (i < query->value_count && strcmp(query->values[i].name, name) != 0)
+		i++;
+	*field = query->table_count + i;
+	if (i == query->value_count)
+		query->values[query->value_count++] = (struct query_row_value){name, at};
+	return 0;
+}
+
 static int find_field(struct query_row *query, struct query_place at, const char *name, unsigned *field)
 {
 	for (*field = 0; query->table[*field].name; ++*field) {
@@ -44,17 +58,29 @@ static int find_field(struct query_row *query, struct query_place at, const char
 		query->varies |= query->table[*field].varies;
 		return 0;
 	}
-	return refuse_name(query, at, name);
+	return query->takes_values ? add_value(query, at, name, field) : refuse_name(query, at, name);
+}
+
+int query_row_refuse_value(const struct query_row *query, unsigned value)
+{
+	return query_misuse(refuse_name(query, query->values[value].at, query->values[value].name));
+}
+
+static enum query_row_kind kind_of(const struct query_row *query, unsigned field)
+{
+	return field < query->table_count ? query->table[field].kind : QUERY_ROW_VALUE;
 }
 
 /* Checks the literal: a number, or, for a duration, a number with a unit such as 1.5ms. */
-static int check_literal(const struct query_row *query, const struct query_row_field *field,
-			 struct query_condition *condition)
+static int check_literal(const struct query_row *query, unsigned index, struct query_condition *condition)
 {
+	const struct query_row_field *field = &query->table[index < query->table_count ? index : 0];
 	uint64_t nanoseconds;
 
 	const bool is_text = field->kind == QUERY_ROW_TEXT || field->kind == QUERY_ROW_FUNCTION;
 
+	if (index >= query->table_count)
+		return 0;
 	if (is_text && condition->test == QUERY_TEST_BITS)
 		return query_fail_at(name_of(query), condition->at, "expected == , != or ~ behind '%s', found &",
 				     field->name);
@@ -83,8 +109,12 @@ static int bind(struct query_row *query)
 	query->of_field = common_arena_zeroed(&query->arena, (query->fields.count + 1) * sizeof(*query->of_field));
 	query->of_condition = common_arena_zeroed(&query->arena,
 						  (query->conditions.count + 1) * sizeof(*query->of_condition));
-	if (!query->of_field || !query->of_condition)
+	query->values = common_arena_zeroed(&query->arena, (query->fields.count + query->conditions.count + 1) *
+								   sizeof(*query->values));
+	if (!query->of_field || !query->of_condition || !query->values)
 		return PTL_NO_MEMORY;
+	while (query->table[query->table_count].name)
+		query->table_count++;
 	for (size_t i = 0; status == 0 && i < query->fields.count; i++)
 		status = find_field(query, query->fields.list[i].at, field_name_of(&query->fields.list[i]),
 				    &query->of_field[i]);
@@ -93,7 +123,7 @@ static int bind(struct query_row *query)
 
 		status = find_field(query, condition->at, condition->field, &query->of_condition[i]);
 		if (status == 0)
-			status = check_literal(query, &query->table[query->of_condition[i]], condition);
+			status = check_literal(query, query->of_condition[i], condition);
 	}
 	return status;
 }
@@ -183,9 +213,24 @@ static bool meets_function(const struct query_condition *condition, const struct
 	}
 }
 
+/* Numbers with names: conditions compare the number or the name. */
+static bool meets_value(const struct query_condition *condition, const struct query_value *value)
+{
+	const bool is_number = value->kind == QUERY_VALUE_NUMBER || value->kind == QUERY_VALUE_REAL;
+
+	if (!is_number || (value->text && !condition->is_number))
+		return query_condition_text(condition, value->text, value->size, false);
+	if (condition->test == QUERY_TEST_BITS)
+		return value->kind == QUERY_VALUE_NUMBER && (value->number & condition->number) != 0;
+	return condition->is_number && query_condition_number(condition, value);
+}
+
 static bool meets(const struct query_condition *condition, enum query_row_kind kind, const struct query_value *value)
 {
 	char digits[48];
+
+	if (kind == QUERY_ROW_VALUE)
+		return meets_value(condition, value);
 
 	if (kind == QUERY_ROW_FUNCTION && value->kind == QUERY_VALUE_TEXT)
 		return meets_function(condition, value);
@@ -210,7 +255,7 @@ static int condition(void *context, unsigned index, struct query_value *value)
 	*value = (struct query_value){
 		.kind = field.kind == QUERY_VALUE_NONE ? QUERY_VALUE_NONE : QUERY_VALUE_BOOL,
 		.truth = field.kind != QUERY_VALUE_NONE &&
-			 meets(&asker->query->conditions.list[index], asker->query->table[at].kind, &field),
+			 meets(&asker->query->conditions.list[index], kind_of(asker->query, at), &field),
 	};
 	return 0;
 }

@@ -15,6 +15,7 @@ enum query_row_kind {
 	QUERY_ROW_FUNCTION, /* text: a function's name, which ==, != and ~ compare as in query/function_name.h */
 	QUERY_ROW_NUMBER,
 	QUERY_ROW_DURATION, /* nanoseconds; conditions may have units */
+	QUERY_ROW_VALUE,    /* an event's value: a text, or a number with an optional name as text */
 };
 
 /* A field of the table. The table ends with a NULL name; the index is the position. */
@@ -22,6 +23,12 @@ struct query_row_field {
 	const char *name;
 	enum query_row_kind kind;
 	bool varies; /* differs between executions of the same code */
+};
+
+/* The name of an event's value, which the table lacks. */
+struct query_row_value {
+	const char *name;
+	struct query_place at;
 };
 
 /* Zero-initialised matches all rows. Constant once made; several threads may use it. */
@@ -34,6 +41,10 @@ struct query_row {
 	const char *option; /* name for messages; NULL: --where */
 	unsigned *of_field; /* index in the table, by field and by condition of the expression */
 	unsigned *of_condition;
+	/* set by the caller: unknown names become `values`; index of a value: table_count + its position */
+	bool takes_values;
+	struct query_row_value *values; /* in the arena */
+	unsigned value_count, table_count;
 	bool varies; /* the expression uses a field that varies */
 };
 
@@ -41,6 +52,9 @@ struct query_row {
 int query_row_make(struct query_row *query, const struct query_row_field *table,
 		   const struct common_string_list *texts);
 void query_row_free(struct query_row *query);
+
+/* Returns PTL_MISUSE with a text: neither the table nor an event has the name. */
+int query_row_refuse_value(const struct query_row *query, unsigned value);
 
 /* Evaluates a query, in one thread at a time. Zero-initialise all members except the first three. */
 struct query_row_asker {

@@ -36,6 +36,7 @@ static int selection_parse(struct analysis_call_selection *selection, const char
 	if (!selection->pattern)
 		return common_fail_memory("--calls", end);
 	selection->where.option = "--calls";
+	selection->where.takes_values = true;
 	if (*expression)
 		status = common_string_list_add(&texts, expression);
 	if (status == 0)

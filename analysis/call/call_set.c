@@ -31,6 +31,7 @@ enum field {
 	CPU,
 	PID,
 	TID,
+	COUNT,
 };
 
 const struct query_row_field analysis_set_fields[] = {
@@ -108,6 +109,22 @@ static void give_number(const struct analysis_call_set *set, enum field field, s
 	value->number = numbers[field];
 }
 
+/* Gives a value of the call's events. */
+static void give_value(const struct analysis_call_set *set, const struct analysis_call_values *values, unsigned index,
+		       struct query_value *value)
+{
+	const struct analysis_frame *frame = set->frame;
+	const struct analysis_valued_call call = {
+		.function = analysis_function(set->matches.calls->functions, frame->function)->name,
+		.tid = set->thread->tid,
+		.from = frame->start,
+		.to = frame->start + frame->wall,
+	};
+
+	if (frame->start)
+		analysis_call_values_get(values, &call, index, value);
+}
+
 /* Gives the value of a field, for query_row_asker. */
 static void get_field(void *context, unsigned field, struct query_value *value)
 {
@@ -115,6 +132,10 @@ static void get_field(void *context, unsigned field, struct query_value *value)
 	const struct analysis_function_table *functions = set->matches.calls->functions;
 	const bool has_caller = analysis_frame_depth(set->thread, set->frame) > 0;
 
+	if (field >= COUNT) {
+		give_value(set, set->asking, field - COUNT, value);
+		return;
+	}
 	if (!is_known(set, field))
 		return;
 	if (field == FUNCTION) {
@@ -273,8 +294,10 @@ static int set_leave(void *context, struct analysis_call_thread *thread, struct 
 	set->thread = thread;
 	set->frame = frame;
 	set->call = &call;
+	set->asking = set->values;
 	if ((set->outermost && call.nested) || (set->where && !query_row_matches(&set->asker)))
 		return 0;
+	set->asking = set->mark_values;
 	call.slow = set->mark && query_row_matches(&set->marker);
 	if (COMMON_VECTOR_RESERVE(set->calls, set->capacity, set->count + 1, "calls"))
 		return PTL_NO_MEMORY;
@@ -309,7 +332,11 @@ int analysis_call_set_run(struct analysis_call_set *set, const char *option)
 
 	set->asker = (struct query_row_asker){.query = set->where, .get = get_field, .context = set};
 	set->marker = (struct query_row_asker){.query = set->mark, .get = get_field, .context = set};
-	status = analysis_calls_walk(calls, &observer);
+	status = analysis_call_values_open(calls->input.trace, set->where, &set->values);
+	if (status == 0)
+		status = analysis_call_values_open(calls->input.trace, set->mark, &set->mark_values);
+	if (status == 0)
+		status = analysis_calls_walk(calls, &observer);
 	if (status == 0 && analysis_functions_count(calls->functions))
 		status = analysis_calls_check(calls, option, set->matches.pattern);
 	query_row_asker_end(&set->asker);
@@ -326,6 +353,8 @@ void analysis_call_set_free(struct analysis_call_set *set)
 	free(set->segments);
 	free(set->switches);
 	free(set->active);
+	analysis_call_values_close(set->values);
+	analysis_call_values_close(set->mark_values);
 	common_bytes_free(&set->marks);
 	analysis_matches_free(&set->matches);
 	*set = (struct analysis_call_set){0};

@@ -4,6 +4,7 @@
 #define ANALYSIS_CALL_CALL_SET_H
 
 #include "analysis/call/call_latency.h"
+#include "analysis/event/call_values.h"
 #include "flow/view/span.h"
 #include "query/row.h"
 
@@ -50,8 +51,10 @@ struct analysis_call_set {
 	struct query_row_asker asker, marker;
 	uint32_t *active; /* by stack: unfinished calls of the function; owned */
 	size_t active_capacity;
-	size_t settled; /* calls before this index have their `until` */
-	uint64_t ended; /* known time at which the later calls ended */
+	size_t settled;                                    /* calls before this index have their `until` */
+	uint64_t ended;                                    /* known time at which the later calls ended */
+	struct analysis_call_values *values, *mark_values; /* of `where` and `mark` */
+	const struct analysis_call_values *asking;         /* of the expression that is evaluated */
 	struct ptl_bytes marks;
 	const struct analysis_call_thread *thread; /* for the fields */
 	const struct analysis_frame *frame;

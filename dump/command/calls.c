@@ -2,6 +2,7 @@
 /* ptl-dump calls: calls in the order of their begin. */
 #include <stdlib.h>
 
+#include "analysis/event/call_values.h"
 #include "common/error.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
@@ -42,9 +43,8 @@ static const struct common_option own_options[] = {
 	 COMMON_NUMBER(struct calls_options, min_instructions, 0, UINT64_MAX)},
 	{"where", 'w', "EXPRESSION",
 	 "Only calls of which it is true, such as 'duration > 1ms and image ~ libz*': of function, image, path, "
-	 "address, "
-	 "time, duration, self, instructions, self_instructions, calls, repeats, depth, stack, marks, cpu, pid, tid, "
-	 "process.",
+	 "address, time, duration, self, instructions, self_instructions, calls, repeats, depth, stack, marks, cpu, "
+	 "pid, tid, process, and the call's values of ptl-record --values.",
 	 COMMON_STRINGS(struct calls_options, where, UINT64_MAX)},
 	{"no-fold", 0, NULL, "A line for each call, though calls are alike.",
 	 COMMON_FLAG(struct calls_options, no_folding)},
@@ -166,16 +166,18 @@ static int show_calls(struct dump_run *run, struct analysis_calls *calls, const 
 		.min_instructions = options->min_instructions,
 		.max_depth = options->function || query->expr || options->shared.filter.images.count ? 0
 												     : options->depth,
-		.no_folding = options->no_folding,
+		.no_folding = options->no_folding || query->value_count,
 		.events = options->events ? take_lines : NULL,
 		.show = show_tree,
 		.context = &calls_run,
 	};
 	struct analysis_call_observer observer = analysis_call_tree_observer;
-	int status = 0;
+	struct analysis_call_values *values;
+	int status = analysis_call_values_open(run->trace, query, &values);
 
+	row.values = values;
 	observer.context = &tree;
-	if (options->events)
+	if (status == 0 && options->events)
 		status = dump_flow_events_open(run, &event_print, &event_format, false, &calls_run.events);
 	if (status == 0 && options->until)
 		status = hold_output(&calls_run);
@@ -192,6 +194,7 @@ static int show_calls(struct dump_run *run, struct analysis_calls *calls, const 
 	dump_calls_print_free(&calls_run.print);
 	dump_flow_events_close(calls_run.events);
 	query_row_asker_end(&where);
+	analysis_call_values_close(values);
 	common_bytes_free(&row.text);
 	return status;
 }
@@ -200,7 +203,7 @@ static int calls_run_command(struct dump_run *run)
 {
 	const struct calls_options *options = (const struct calls_options *)run->options;
 	struct analysis_calls calls = {0};
-	struct query_row where = {0};
+	struct query_row where = {.takes_values = true};
 	bool *wanted = NULL;
 	int status = query_row_make(&where, dump_calls_fields, &options->where);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/call/call_mark.h"
+#include "analysis/event/call_values.h"
 #include "common/text/text.h"
 #include "dump/command/calls_print.h"
 
@@ -25,6 +26,7 @@ enum field {
 	PID,
 	TID,
 	PROCESS,
+	COUNT,
 };
 
 const struct query_row_field dump_calls_fields[] = {
@@ -117,12 +119,32 @@ static bool is_known_field(const struct dump_calls_row *row, enum field field)
 	}
 }
 
+/* Gives a value of the call's events. */
+static void give_value(const struct dump_calls_row *row, const char *function, unsigned index,
+		       struct query_value *value)
+{
+	const struct analysis_call_record *record = row->record;
+	const struct analysis_valued_call call = {
+		.function = function,
+		.tid = row->thread->tid,
+		.from = record->start,
+		.to = record->start + record->wall,
+	};
+
+	if (record->start)
+		analysis_call_values_get(row->values, &call, index, value);
+}
+
 void dump_calls_field(void *context, unsigned field, struct query_value *value)
 {
 	struct dump_calls_row *row = context;
 	const struct analysis_function *function = analysis_function(row->calls->functions, row->record->function);
 	uint64_t number;
 
+	if (field >= COUNT) {
+		give_value(row, function->name, field - COUNT, value);
+		return;
+	}
 	if (!is_known_field(row, field))
 		return;
 	if (get_number(row, field, &number)) {

@@ -39,6 +39,7 @@ struct dump_calls_row {
 	const char *name; /* displayed name */
 	size_t level;
 	struct ptl_bytes text;
+	const struct analysis_call_values *values; /* NULL: the query names none */
 };
 /* Reads a field. context: a struct dump_calls_row. */
 void dump_calls_field(void *context, unsigned field, struct query_value *value);

@@ -81,7 +81,7 @@ static const struct dump_serve_argument calls_arguments[] = {
 	{TEXT("where",
 	      "Only calls for which the expression is true: \"duration > 1ms and image ~ libz*\"; of function, image, "
 	      "path, address, time, duration, self, instructions, self_instructions, calls, repeats, depth, stack, "
-	      "marks, cpu, pid, tid, process.")},
+	      "marks, cpu, pid, tid, process, and the call's values of ptl-record --values.")},
 	CALLS,
 	{TEXT("min_time", "Only calls that took as long: \"1us\".")},
 	{INTEGER("min_instructions", "Only calls that executed as many instructions.")},

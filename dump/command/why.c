@@ -105,7 +105,7 @@ static int why_run_command(struct dump_run *run)
 {
 	const struct why_options *options = (const struct why_options *)run->options;
 	struct analysis_calls calls = {0};
-	struct query_row slow = {.option = "--slow"};
+	struct query_row slow = {.option = "--slow", .takes_values = true};
 	int status = query_row_make(&slow, analysis_set_fields, &options->slow);
 
 	if (status == 0) {

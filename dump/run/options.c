@@ -58,7 +58,7 @@ static const struct common_option call_options[] = {
 	{"calls", 0, "FUNCTION[: EXPRESSION]",
 	 "Only what the calls of FUNCTION did for which EXPRESSION is true: 'serve: duration > 5ms and kernel > 1ms'. "
 	 "Fields: function, caller, number, nested, time, duration, self, running, kernel, off_cpu, instructions, "
-	 "self_instructions, calls, marks, cpu, pid, tid.",
+	 "self_instructions, calls, marks, cpu, pid, tid, and the call's values of ptl-record --values.",
 	 COMMON_STRING(struct dump_options, calls)},
 	{NULL},
 };
