@@ -283,7 +283,8 @@ static int end_slot(struct record_channel *channel, uint32_t index)
 	struct record_channel_slot *state = &channel->slots[index];
 	struct record_channel_process *process = record_channel_find(channel, state->process);
 	const uint64_t offset = channel_slot_offset(&channel->channel.config, index);
-	const uint64_t rings = channel_slot_size(&channel->channel.config) - CHANNEL_SLOT_STATE_SIZE;
+	const uint64_t rest = channel_slot_size(&channel->channel.config) - CHANNEL_SLOT_STATE_SIZE;
+	uint8_t *targets = channel->channel.base + offset + CHANNEL_SLOT_STATE_SIZE;
 
 	const int status = channel->channel.config.cpu_count
 				   ? leave_cpus(channel, state, index)
@@ -292,8 +293,12 @@ static int end_slot(struct record_channel *channel, uint32_t index)
 	if (process && process->slots)
 		process->slots--;
 	*state = (struct record_channel_slot){0};
-	/* Returns the pages to the system. Otherwise the slots of many threads would fill the arena for ever. */
-	(void)madvise(channel->channel.base + offset + CHANNEL_SLOT_STATE_SIZE, rings, MADV_REMOVE);
+	/*
+	 * Returns the pages to the system. Otherwise the slots of many threads would fill the arena for ever. The next
+	 * thread of the slot requires zeros in the table of targets.
+	 */
+	if (madvise(targets, rest, MADV_REMOVE) < 0)
+		memset(targets, 0, CHANNEL_TARGETS_SIZE);
 	channel_free_slot(&channel->channel, channel_slot(&channel->channel, index));
 	return status;
 }

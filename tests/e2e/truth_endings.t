@@ -176,7 +176,7 @@ check("which says that it is incomplete", info is not None and
 # ---- no space -------------------------------------------------------------------------------------
 
 
-LIMIT = 2100000
+LIMIT = 2400000
 
 
 def limit_file_size():

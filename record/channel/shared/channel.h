@@ -18,7 +18,8 @@
  * descriptor. Children made by fork inherit the mapping. Programs started by execve open the path again.
  *
  *   arena    header (CHANNEL_HEADER_SIZE bytes) | runtime | plans of values | slot 0 | slot 1 | ... | slot slot_count-1
- *   slot     struct channel_slot (CHANNEL_SLOT_STATE_SIZE bytes) | message, PT ring + slack | the runtime's stacks
+ *   slot     struct channel_slot (CHANNEL_SLOT_STATE_SIZE bytes) | the runtime's table of indirect branch targets |
+ *            message, PT ring + slack | the runtime's stacks
  *
  * A slot belongs to one traced thread. The thread is the only producer of the slot's rings, and the recorder is the
  * only consumer. Packets of a killed thread are in the ring: see channel_finish() in record/channel/channel.h.
@@ -32,6 +33,7 @@
 #define CHANNEL_CPUS_MAX 64u
 #define CHANNEL_HEADER_SIZE 16384u
 #define CHANNEL_SLOT_STATE_SIZE 8192u
+#define CHANNEL_TARGETS_SIZE 65536u /* bytes of a thread's table of indirect branch targets; zero in a free slot */
 /* The producer may write this many bytes past the end of the PT ring before copying the bytes to the ring's start. */
 #define CHANNEL_PT_SLACK 4096u
 #define CHANNEL_PATH_SIZE RECORD_PATH_SIZE
@@ -506,8 +508,8 @@ static inline uint64_t channel_slots(const struct channel_config *config)
 
 static inline uint64_t channel_slot_size(const struct channel_config *config)
 {
-	return CHANNEL_SLOT_STATE_SIZE + config->message_ring_size + config->pt_ring_size + CHANNEL_PT_SLACK +
-	       CHANNEL_RUNTIME_SIZE;
+	return CHANNEL_SLOT_STATE_SIZE + CHANNEL_TARGETS_SIZE + config->message_ring_size + config->pt_ring_size +
+	       CHANNEL_PT_SLACK + CHANNEL_RUNTIME_SIZE;
 }
 
 static inline uint64_t channel_arena_size(const struct channel_config *config)
@@ -523,7 +525,7 @@ static inline uint64_t channel_slot_offset(const struct channel_config *config, 
 /* Offsets within a slot. */
 static inline uint64_t channel_slot_message_ring(void)
 {
-	return CHANNEL_SLOT_STATE_SIZE;
+	return CHANNEL_SLOT_STATE_SIZE + CHANNEL_TARGETS_SIZE;
 }
 
 static inline uint64_t channel_slot_pt_ring(const struct channel_config *config)

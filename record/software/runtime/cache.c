@@ -22,9 +22,10 @@
 /* address of no code */
 #define NO_ADDRESS 0x8000000000000001ull
 
-struct runtime_cache runtime_cache;
+_Static_assert(offsetof(struct cache_block, key) == 0 && offsetof(struct cache_block, code) == 8,
+	       "runtime_to_indirect reads these members");
 
-static const struct cache_target no_target = {NO_ADDRESS, 0};
+struct runtime_cache runtime_cache;
 
 bool runtime_cache_start(void)
 {
@@ -32,13 +33,7 @@ bool runtime_cache_start(void)
 	runtime_cache.reserve = runtime_map(RESERVE_PAGES * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, 0, true);
 	runtime_cache.table = runtime_map(RUNTIME_TABLE_SIZE * sizeof(*runtime_cache.table), PROT_READ | PROT_WRITE, 0,
 					  true);
-	runtime_cache.targets = runtime_map(RUNTIME_TARGETS * sizeof(*runtime_cache.targets), PROT_READ | PROT_WRITE, 0,
-					    true);
-	if (!runtime_cache.reserve || !runtime_cache.table || !runtime_cache.targets)
-		return false;
-	for (size_t i = 0; i < RUNTIME_TARGETS; i++)
-		runtime_cache.targets[i] = &no_target;
-	return true;
+	return runtime_cache.reserve && runtime_cache.table;
 }
 
 uint8_t *runtime_cache_departure(void)
@@ -54,14 +49,9 @@ bool runtime_cache_is_full(void)
 	return __atomic_load_n(&runtime_cache.is_full, __ATOMIC_RELAXED);
 }
 
-const void **runtime_cache_table(void)
+const struct cache_block **runtime_cache_table(void)
 {
 	return runtime_cache.table;
-}
-
-const struct cache_target **runtime_cache_targets(void)
-{
-	return runtime_cache.targets;
 }
 
 /* ---- room ---- */
@@ -216,22 +206,20 @@ static struct cache_block *keep_block(struct cache_chunk *chunk, const struct tr
 	if (!block)
 		return NULL;
 	*block = (struct cache_block){
-		.pc = work->pc,
+		.key = work->pc,
 		.code = work->code,
+		.pc = work->pc,
 		.check = work->check,
 		.length = work->length,
 		.code_size = work->code_size,
 		.step_count = (uint16_t)work->step_count,
-		.body = (uint16_t)work->body,
 		.steps = malloc(work->step_count * sizeof(struct translate_step)),
 	};
 	if (!block->steps || !COMMON_VECTOR_GROW(chunk->blocks, chunk->capacity, chunk->count + 1))
 		return NULL;
 	memcpy(block->steps, work->steps, work->step_count * sizeof(struct translate_step));
 	chunk->blocks[chunk->count++] = block;
-	*(uint64_t *)(void *)(work->code - 8) = work->pc;
-	*(uint64_t *)(void *)(work->code - 16) = 0;
-	chunk->at = (uint8_t *)(((uintptr_t)work->code + work->code_size + 15) & ~(uintptr_t)15);
+	chunk->at = work->code + work->code_size;
 	chunk->cold += work->cold_size;
 	return block;
 }
@@ -331,7 +319,8 @@ static struct cache_block *translate(struct runtime_thread *thread, uint64_t pc)
 	runtime_cache.work.pc = pc;
 	runtime_cache.work.bytes = bytes;
 	runtime_cache.work.size = size;
-	runtime_cache.work.code = (uint8_t *)(((uintptr_t)chunk->at + 15) & ~(uintptr_t)15) + HEADER;
+	runtime_cache.work.code = (uint8_t *)(((uintptr_t)chunk->at + BLOCK_ALIGNMENT - 1) &
+					      ~(uintptr_t)(BLOCK_ALIGNMENT - 1));
 	runtime_cache.work.cold = chunk->cold;
 	runtime_cache.work.add_exit = add_exit;
 	runtime_cache.work.find_place = runtime_values_known() ? runtime_values_place : NULL;
@@ -373,44 +362,24 @@ static struct cache_block *translate(struct runtime_thread *thread, uint64_t pc)
 }
 
 /* Returns the table entry of pc, by the hash that runtime_to_indirect uses. */
-static const void **table_entry(uint64_t pc)
+static const struct cache_block **table_entry(uint64_t pc)
 {
 	return &runtime_cache.table[((uint32_t)pc ^ (uint32_t)pc >> RUNTIME_TABLE_SHIFT) & (RUNTIME_TABLE_SIZE - 1)];
 }
 
-/* Gives the block a place in the table of targets, if there is memory. */
-static void make_target(struct cache_block *block)
-{
-	if (!block->target) {
-		block->target = malloc(sizeof(*block->target));
-		if (!block->target)
-			return;
-		*block->target = (struct cache_target){block->pc, (uint64_t)block->code + block->body};
-		__atomic_store_n((uint64_t *)(void *)(block->code - 16), (uint64_t)block->target, __ATOMIC_RELEASE);
-	}
-	__atomic_store_n(&runtime_cache.targets[block->pc % RUNTIME_TARGETS], block->target, __ATOMIC_RELEASE);
-}
-
 const void *runtime_cache_find(struct runtime_thread *thread, uint64_t pc)
 {
-	const uint8_t *code = __atomic_load_n(table_entry(pc), __ATOMIC_ACQUIRE);
-	const bool indirect = thread->reason == RUNTIME_REASON_LOOKUP || thread->reason == RUNTIME_REASON_INDIRECT ||
-			      thread->reason == RUNTIME_REASON_RETURN_MISS;
-	struct cache_block *block;
+	const struct cache_block *block = __atomic_load_n(table_entry(pc), __ATOMIC_ACQUIRE);
 
-	/* A forgotten block has another word at -8. */
-	if (code && *(const volatile uint64_t *)(const void *)(code - 8) == pc &&
-	    (!indirect || *(const volatile uint64_t *)(const void *)(code - 16)))
-		return code;
+	if (block && __atomic_load_n(&block->key, __ATOMIC_RELAXED) == pc)
+		return block->code;
 	runtime_lock(&runtime.lock);
 	block = runtime_cache_block(pc);
 	if (!block)
 		block = translate(thread, pc);
-	if (block && indirect)
-		make_target(block);
 	/* Direct exits are linked and need no entry: their entries would displace the entries of indirect branches. */
 	if (block && thread->reason != RUNTIME_REASON_LINK)
-		__atomic_store_n(table_entry(pc), block->code, __ATOMIC_RELEASE);
+		__atomic_store_n(table_entry(pc), block, __ATOMIC_RELEASE);
 	runtime_unlock(&runtime.lock);
 	return block ? block->code : NULL;
 }
@@ -426,11 +395,9 @@ static void forget_block(struct cache_block *block)
 	if (block->forgotten)
 		return;
 	block->forgotten = true;
-	if (*table_entry(block->pc) == block->code)
+	if (*table_entry(block->pc) == block)
 		*table_entry(block->pc) = NULL;
-	*(volatile uint64_t *)(void *)(block->code - 8) = NO_ADDRESS;
-	if (block->target)
-		*(volatile uint64_t *)&block->target->pc = NO_ADDRESS;
+	__atomic_store_n(&block->key, NO_ADDRESS, __ATOMIC_RELAXED);
 	memcpy(jump, block->code, 8);
 	jump[0] = 0xe9;
 	memcpy(jump + 1, &displacement, 4);

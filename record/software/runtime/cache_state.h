@@ -14,26 +14,20 @@
 #define COLD_SIZE (CHUNK_SIZE / 8 * 3)
 /* bytes of a chunk's cold part reserved for jumps between chunks out of direct reach */
 #define COLD_RESERVE (64u << 10)
-/* bytes before a block's code: address of the target, or 0; the program's address, which a forgotten block does not have */
-#define HEADER 16u
-
-/* A block that indirect branches have reached. */
-struct cache_target {
-	uint64_t pc;   /* an impossible address after the block is forgotten */
-	uint64_t body; /* where indirect branches enter the block: behind a check at the head */
-};
+/* alignment of a block's code: one write of 8 bytes replaces the first instruction */
+#define BLOCK_ALIGNMENT 8u
 
 struct cache_block {
-	uint64_t pc;
+	/* runtime_to_indirect reads the first two members. */
+	uint64_t key; /* pc; another value after the block is forgotten */
 	uint8_t *code;
+	uint64_t pc;
 	uint8_t *check; /* target of the head's jump after the block is forgotten */
 	uint32_t length;
 	uint32_t code_size;
 	uint16_t step_count;
-	uint16_t body; /* offset of the code behind a check at the head */
 	bool forgotten;
 	struct translate_step *steps;
-	struct cache_target *target; /* NULL: no indirect branch has reached the block */
 };
 
 struct cache_chunk {
@@ -67,11 +61,10 @@ struct runtime_cache {
 	size_t page_slots, page_count, guarded_count;
 	struct cache_exit *exits;
 	size_t exit_count, exit_capacity;
-	const void **table;
-	const struct cache_target **targets; /* by the low 16 bits of the address */
-	uint8_t *reserve;                    /* pages for threads that leave the cache without memory for a page */
-	uint32_t reserve_used;               /* pages */
-	bool is_full;                        /* a translation failed for lack of memory */
+	const struct cache_block **table; /* blocks by the hash of their pc */
+	uint8_t *reserve;                 /* pages for threads that leave the cache without memory for a page */
+	uint32_t reserve_used;            /* pages */
+	bool is_full;                     /* a translation failed for lack of memory */
 	bool is_unguarded; /* no page is protected any more: blocks in writable pages compare their bytes */
 	struct translate_block work;
 };

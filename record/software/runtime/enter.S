@@ -134,13 +134,12 @@ runtime_to_indirect:
 	add rdx, 3
 2:	sub rdx, gs:[RUNTIME_SLOT_PT_BIAS]
 	mov gs:[RUNTIME_SLOT_PT_HEAD], rdx
-	movzx edx, cx
-	mov r15, gs:[RUNTIME_TARGETS_AT]
-	mov rdx, [r15 + rdx * 8]
+	mov edx, ecx
+	and edx, RUNTIME_TARGETS_MASK
 	mov r15d, 1
-	cmp [rdx], rcx
+	cmp gs:[rdx + RUNTIME_TARGETS], rcx
 	jne 3f
-	mov rdx, [rdx + 8]
+	mov rdx, gs:[rdx + RUNTIME_TARGETS + 8]
 indirect_found:
 	mov gs:[RUNTIME_TARGET], rdx
 	add al, 127
@@ -160,16 +159,14 @@ indirect_found:
 	mov r15d, 1
 	test rdx, rdx
 	jz indirect_miss
-	cmp [rdx - 8], rcx
+	cmp [rdx], rcx
 	jne indirect_miss
-	mov rdx, [rdx - 16]
-	test rdx, rdx
-	jz indirect_miss
-	movzx ecx, cx
-	mov r15, gs:[RUNTIME_TARGETS_AT]
-	mov [r15 + rcx * 8], rdx
-	mov r15d, 1
 	mov rdx, [rdx + 8]
+	mov r15d, ecx
+	and r15d, RUNTIME_TARGETS_MASK
+	mov gs:[r15 + RUNTIME_TARGETS], rcx
+	mov gs:[r15 + RUNTIME_TARGETS + 8], rdx
+	mov r15d, 1
 	jmp indirect_found
 
 	/* More TNT bits: two or three packets of six bits, or a long packet. */

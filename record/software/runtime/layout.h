@@ -29,8 +29,7 @@
 #define RUNTIME_IN_SYSCALL (RUNTIME_THREAD_AT + 296)
 #define RUNTIME_PENDING (RUNTIME_THREAD_AT + 304)
 #define RUNTIME_SELF (RUNTIME_THREAD_AT + 312)
-#define RUNTIME_TARGETS_AT (RUNTIME_THREAD_AT + 320)
-#define RUNTIME_ENTERED (RUNTIME_THREAD_AT + 328)
+#define RUNTIME_ENTERED (RUNTIME_THREAD_AT + 320)
 #define RUNTIME_RETURNS (RUNTIME_THREAD_AT + 512) /* 64 entries of 16 bytes */
 
 /* struct channel_slot's members. */
@@ -40,8 +39,12 @@
 #define RUNTIME_SLOT_LAST_IP 240
 #define RUNTIME_SLOT_INSTRUCTIONS 200
 
-/* Size of the table of indirect branch targets, by the low 16 bits of the address. */
-#define RUNTIME_TARGETS 0x10000
+/*
+ * The thread's own table of indirect branch targets, as pairs of 8-byte words: the target and the head of the target's
+ * block. A pair's offset in the table is the target & RUNTIME_TARGETS_MASK.
+ */
+#define RUNTIME_TARGETS 8192
+#define RUNTIME_TARGETS_MASK 0xfff0
 /* Size of the table of translated targets. */
 #define RUNTIME_TABLE_SIZE 0x40000
 /* The table index of an address is (low half ^ low half >> RUNTIME_TABLE_SHIFT) modulo the table's size. */

@@ -36,7 +36,13 @@ struct runtime_return {
 	uint64_t code;
 };
 
-struct cache_target;
+struct cache_block;
+
+/* An entry of the thread's table of indirect branch targets. The head of a forgotten block enters the runtime. */
+struct runtime_target {
+	uint64_t pc;
+	uint64_t code;
+};
 
 /* Data of a traced thread, at RUNTIME_THREAD_AT of the thread's slot. %gs points to the slot. */
 struct runtime_thread {
@@ -51,13 +57,12 @@ struct runtime_thread {
 	uint64_t reason; /* RUNTIME_REASON_ */
 	uint64_t return_index;
 	uint64_t scratch[4];
-	uint64_t stack;       /* top of the runtime's stack */
-	const void **table;   /* hash table: translations of indirect branch targets */
-	const void *entry[7]; /* entry points RUNTIME_TO_* */
+	uint64_t stack;                   /* top of the runtime's stack */
+	const struct cache_block **table; /* hash table of blocks, for indirect branches */
+	const void *entry[7];             /* entry points RUNTIME_TO_* */
 	uint64_t in_syscall;
 	uint64_t pending; /* number of caught signals */
 	struct runtime_thread *self;
-	const struct cache_target **targets; /* table of indirect branch targets */
 	uint64_t entered; /* 1 + the plan whose function was entered, until the plan's place; 0: none */
 	struct channel_slot *slot;
 	struct runtime_pending_signal *signals; /* RUNTIME_PENDING_MAX */
@@ -337,8 +342,7 @@ void runtime_values_take(struct runtime_thread *thread);
 /* ---- cache.c ---- */
 
 bool runtime_cache_start(void);
-const void **runtime_cache_table(void);
-const struct cache_target **runtime_cache_targets(void);
+const struct cache_block **runtime_cache_table(void);
 /* Returns a page for the code by which a thread leaves the cache; NULL: no memory, and the reserve is used up. */
 uint8_t *runtime_cache_departure(void);
 /* Returns whether a translation failed for lack of memory. The cache then stays as it is. */
@@ -424,16 +428,20 @@ void runtime_signals_thread(struct runtime_thread *thread);
 void runtime_signals_attached(struct runtime_thread *thread);
 /* Called around execve with true and false: the new program inherits ignored signals, also ignored faults. */
 void runtime_signals_ignored(bool natively);
-/* A signal has interrupted a call of the program's, which may have waited with a signal mask of its own. */
-void runtime_signals_waited(struct runtime_thread *thread, int64_t number, const uint64_t args[6]);
-void runtime_deliver(struct runtime_thread *thread);
 int64_t runtime_do_sigaction(struct runtime_thread *thread);
 int64_t runtime_do_sigaltstack(struct runtime_thread *thread);
-void runtime_do_sigreturn(struct runtime_thread *thread);
 void runtime_signals_native(const struct runtime_thread *thread);
 void runtime_signals_leave(struct runtime_thread *thread, uint64_t mask);
 void runtime_queue_unreadable(struct runtime_thread *thread);
 void runtime_queue_fault(struct runtime_thread *thread, int signal, int code, uint64_t address);
+
+/* ---- deliver.c ---- */
+
+/* A signal has interrupted a call of the program's, which may have waited with a signal mask of its own. */
+void runtime_signals_waited(struct runtime_thread *thread, int64_t number, const uint64_t args[6]);
+/* Delivers the thread's caught signals at its pc. */
+void runtime_deliver(struct runtime_thread *thread);
+void runtime_do_sigreturn(struct runtime_thread *thread);
 
 /* ---- release.c ---- */
 

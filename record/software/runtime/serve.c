@@ -325,6 +325,31 @@ static void stop_here(struct runtime_thread *thread)
 	runtime_stop();
 }
 
+static struct runtime_target *target_of(struct runtime_thread *thread)
+{
+	uint8_t *table = (uint8_t *)thread->slot + RUNTIME_TARGETS;
+
+	return (struct runtime_target *)(void *)(table + (thread->pc & RUNTIME_TARGETS_MASK));
+}
+
+/*
+ * Returns the translation of the thread's pc; NULL as runtime_cache_find. An indirect branch may reach the head of a
+ * forgotten block, which enters the runtime with another reason.
+ */
+static const void *find_code(struct runtime_thread *thread)
+{
+	struct runtime_target *target = target_of(thread);
+	const void *code;
+
+	if (thread->reason == RUNTIME_REASON_INDIRECT && target->pc == thread->pc)
+		return (const void *)target->code;
+	code = runtime_cache_find(thread, thread->pc);
+	/* Direct exits are linked, and need an entry only in place of a forgotten block. */
+	if (code && (thread->reason != RUNTIME_REASON_LINK || target->pc == thread->pc))
+		*target = (struct runtime_target){thread->pc, (uint64_t)code};
+	return code;
+}
+
 /* Continues at the thread's pc: delivers signals first, then finds the code. */
 static void go_on(struct runtime_thread *thread)
 {
@@ -351,7 +376,7 @@ static void go_on(struct runtime_thread *thread)
 		if (runtime_call_vsyscall(thread))
 			continue;
 		between(thread);
-		code = runtime_cache_find(thread, thread->pc);
+		code = find_code(thread);
 		if (code) {
 			/* A translation may have changed the address space, which requires a new segment. */
 			if (!thread->limit || psb_is_due(thread->slot))

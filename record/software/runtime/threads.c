@@ -24,6 +24,8 @@ _Static_assert(sizeof(struct channel_slot) <= RUNTIME_THREAD_AT, "the thread sta
 _Static_assert(STACK_SIZE + ALTSTACK_SIZE + RUNTIME_PENDING_MAX * sizeof(struct runtime_pending_signal) <=
 		       CHANNEL_RUNTIME_SIZE,
 	       "the stacks fit");
+_Static_assert(RUNTIME_TARGETS == CHANNEL_SLOT_STATE_SIZE && RUNTIME_TARGETS_MASK == CHANNEL_TARGETS_SIZE - 16,
+	       "the table of targets stands behind the slot's state");
 _Static_assert(sizeof(struct runtime_thread) <= RUNTIME_RETURNS - RUNTIME_THREAD_AT, "the return stack is behind it");
 #define HAS_OFFSET(member, offset)                                                                                     \
 	_Static_assert(offsetof(struct runtime_thread, member) + RUNTIME_THREAD_AT == (offset),                        \
@@ -45,7 +47,6 @@ HAS_OFFSET(entry[5], RUNTIME_TO_OTHER);
 HAS_OFFSET(in_syscall, RUNTIME_IN_SYSCALL);
 HAS_OFFSET(pending, RUNTIME_PENDING);
 HAS_OFFSET(self, RUNTIME_SELF);
-HAS_OFFSET(targets, RUNTIME_TARGETS_AT);
 HAS_OFFSET(entry[6], RUNTIME_TO_VALUES);
 HAS_OFFSET(entered, RUNTIME_ENTERED);
 _Static_assert(offsetof(struct channel_slot, pt_head) == RUNTIME_SLOT_PT_HEAD &&
@@ -133,13 +134,13 @@ static struct channel_slot *dummy_slot(void)
 static void prepare(struct runtime_thread *thread, struct channel_slot *slot, bool is_dummy)
 {
 	uint8_t *extra = (uint8_t *)slot + channel_slot_runtime(&runtime.config);
+	struct runtime_target *targets = (struct runtime_target *)(void *)((uint8_t *)slot + RUNTIME_TARGETS);
 
 	memset(thread, 0, sizeof(*thread));
 	*thread = (struct runtime_thread){
 		.tnt = 1,
 		.stack = (uint64_t)extra + STACK_SIZE,
 		.table = runtime_cache_table(),
-		.targets = runtime_cache_targets(),
 		.entry = {runtime_to_link, runtime_to_check, runtime_to_indirect, runtime_to_return_miss,
 			  runtime_to_syscall, runtime_to_other, runtime_to_values},
 		.self = thread,
@@ -149,6 +150,8 @@ static void prepare(struct runtime_thread *thread, struct channel_slot *slot, bo
 		.name_fd = -1,
 		.altstack_flags = 2, /* SS_DISABLE */
 	};
+	/* All entries are zero, and the first would match address 0. No address of the first entry is 16. */
+	targets[0].pc = 16;
 }
 
 struct runtime_thread *runtime_thread_new(void)
@@ -494,6 +497,8 @@ void runtime_thread_continue(struct runtime_thread *thread)
 {
 	struct channel_slot *slot = (struct channel_slot *)(void *)((uint8_t *)thread - RUNTIME_THREAD_AT);
 
+	/* The old program's targets. */
+	memset((uint8_t *)slot + RUNTIME_TARGETS, 0, CHANNEL_TARGETS_SIZE);
 	prepare(thread, slot, false);
 	slot->claimant_pid = (uint32_t)RUNTIME_CALL(SYS_getpid, 0);
 	slot->pt_bias = (uint64_t)slot + channel_slot_pt_ring(&runtime.config) - slot->pt_lap;

@@ -382,7 +382,6 @@ void runtime_translate_block(struct translate_block *block)
 		t.check = (struct check_place){CHECK_BEFORE, 0, true};
 	t.check_site = NULL;
 	emit_head(&t);
-	block->body = (uint32_t)(t.e.at - block->code);
 	if (block->options.check_bytes)
 		emit_byte_check(&t, length);
 	emit_places(&t);

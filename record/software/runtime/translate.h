@@ -66,7 +66,6 @@ struct translate_block {
 	uint32_t code_size; /* bytes of the hot translation */
 	uint32_t cold_size; /* bytes of the cold part */
 	uint8_t *check;     /* address in the cold part: a jump from the block's first byte to it enters the runtime */
-	uint32_t body;      /* offset of the code behind a check at the head */
 	uint32_t step_count;
 	bool cut; /* the first instruction is not completely readable */
 	struct translate_step steps[TRANSLATE_INSTRUCTIONS_MAX];

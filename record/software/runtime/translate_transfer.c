@@ -139,6 +139,18 @@ static void emit_return_stub(struct translation *t, uint8_t *stub_address, uint6
 	runtime_translate_exit_jump(t, pc);
 }
 
+/* lea rsp, [rsp + size] */
+static void emit_drop(struct translation *t, uint32_t size)
+{
+	const bool is_short = size < 128;
+
+	emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8d, is_short ? 0x64 : 0xa4, 0x24}, 4);
+	if (is_short)
+		emit_1(&t->e, (uint8_t)size);
+	else
+		emit_4(&t->e, size);
+}
+
 void runtime_translate_return(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t pc,
 			      struct translate_step *step, unsigned instructions)
 {
@@ -153,8 +165,7 @@ void runtime_translate_return(struct translation *t, const uint8_t *source, cons
 		step->spilled = (uint16_t)(t->e.at - t->block->code);
 		step->back = 0xffff;
 		emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8b, 0x0c, 0x24}, 4); /* mov rcx, [rsp] */
-		emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8d, 0xa4, 0x24}, 4); /* lea rsp, [rsp + pop] */
-		emit_4(&t->e, pop);
+		emit_drop(t, pop);
 		emit_append_bits(&t->e, t->bits, -1);
 		emit_store(&t->e, RUNTIME_SCRATCH + 16, RDX);
 		emit_go_to_target(t, instructions);
@@ -167,8 +178,7 @@ void runtime_translate_return(struct translation *t, const uint8_t *source, cons
 	if (t->check.kind == CHECK_IN_RETURN)
 		runtime_translate_check(t, pc, true);
 	emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8b, 0x04, 0x24}, 4); /* mov rax, [rsp] */
-	emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8d, 0xa4, 0x24}, 4); /* lea rsp, [rsp + pop] */
-	emit_4(&t->e, pop);
+	emit_drop(t, pop);
 	emit_append_bits(&t->e, t->bits, -1);
 	emit_spill(t);
 	runtime_translate_count_spilled(t, instructions);
