@@ -185,15 +185,15 @@ def on_terminal(columns, *arguments):
     with subprocess.Popen([DUMP, *arguments], cwd=scratch, stdin=subprocess.DEVNULL, stdout=terminal, stderr=subprocess.PIPE,
                           env={**os.environ, "TERM": "xterm"}) as command:
         os.close(terminal)
-        text = b""
+        pieces = []
         try:
             while piece := os.read(main, 65536):
-                text += piece
+                pieces.append(piece)
         except OSError:
             pass  # the end of a terminal
         os.close(main)
         said = command.stderr.read().decode()
-    return re.sub(r"\033\[[0-9;]*m", "", text.decode()).replace("\r\n", "\n").splitlines(), said
+    return re.sub(r"\033\[[0-9;]*m", "", b"".join(pieces).decode()).replace("\r\n", "\n").splitlines(), said
 
 
 for columns in 80, 100, 132:
