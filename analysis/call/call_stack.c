@@ -413,11 +413,33 @@ static int resume_after_gap(const struct analysis_fold *fold)
 	return status == 0 ? analysis_fold_push(fold, function, 0, ANALYSIS_CALL_INFERRED) : status;
 }
 
+/*
+ * Makes the pause of the flow a gap if ptl-record had paused the packets: the thread executed code in between, which is
+ * neither the kernel nor a signal handler.
+ */
+static int find_paused_packets(const struct analysis_fold *fold)
+{
+	struct analysis_call_thread *thread = fold->thread;
+	const uint64_t since = thread->resumed, passed = thread->time - thread->left;
+
+	thread->resumed = thread->time;
+	if (!flow_timeline_resumes(fold->fold->timeline, thread->tid, since, thread->time))
+		return 0;
+	if (thread->state == IN_KERNEL)
+		thread->absence.kernel -= passed;
+	thread->absence.gap += passed;
+	thread->lost = true;
+	return fold->observer->gap ? fold->observer->gap(fold->observer->context, thread) : 0;
+}
+
 static int take_resume(const struct analysis_fold *fold)
 {
 	struct analysis_call_thread *thread = fold->thread;
 	const bool kernel = thread->kernel_pause;
+	const int status = find_paused_packets(fold);
 
+	if (status < 0)
+		return status;
 	thread->state = RUNNING;
 	thread->kernel_pause = false;
 	if (!analysis_fold_top(thread))
@@ -440,6 +462,7 @@ static void take_pause(const struct analysis_fold *fold)
 	thread->expected = fold->transfer->address;
 	thread->kernel_pause = fold->transfer->flags & ANALYSIS_TRANSFER_KERNEL;
 	thread->state = thread->kernel_pause ? IN_KERNEL : OUTSIDE;
+	thread->left = thread->time;
 }
 
 /* ---- transfers ----------------------------------------------------------------------------------- */

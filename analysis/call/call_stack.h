@@ -97,6 +97,8 @@ struct analysis_call_thread {
 	uint8_t state;     /* why time passes: enum state in call_stack.c */
 	bool lost;         /* flow was missing since the last transfer */
 	bool kernel_pause;
+	uint64_t left;    /* time of the last pause of the flow */
+	uint64_t resumed; /* time at which the flow resumed the last time */
 	const struct flow_program *program;
 	void *user; /* for the observer */
 };

@@ -11,6 +11,7 @@
 #include "common/text/text.h"
 #include "common/vector.h"
 #include "dump/print/event.h"
+#include "format/event/pause.h"
 
 struct dump_flow_event_list {
 	struct dump_flow_lines lines;
@@ -37,8 +38,8 @@ struct dump_flow_events {
 
 static bool is_pause(const struct ptl_schema *schema)
 {
-	return schema && schema->provider_name && schema->event_name && !strcmp(schema->provider_name, "PTL-Record") &&
-	       (!strcmp(schema->event_name, "Paused") || !strcmp(schema->event_name, "Resumed"));
+	return schema && schema->provider_name && !strcmp(schema->provider_name, FORMAT_PAUSE_PROVIDER) &&
+	       (schema->id == FORMAT_PAUSE_RESUMED || schema->id == FORMAT_PAUSE_PAUSED);
 }
 
 bool dump_flow_events_tell_pauses(const struct ptl_trace *trace)

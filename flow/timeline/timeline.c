@@ -63,6 +63,7 @@ void flow_timeline_free(struct flow_timeline *timeline)
 	free(timeline->outside);
 	flow_before_free(&timeline->before);
 	flow_timeline_free_switches(timeline);
+	flow_timeline_free_pauses(timeline);
 	format_fold_free(&timeline->fold);
 	flow_made_free(&timeline->made);
 	common_hash_map_free(&timeline->made_images);
@@ -95,9 +96,11 @@ static int change_names(struct flow_timeline *timeline, uint64_t until)
 static int timeline_take_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct flow_timeline *timeline = context;
-	const int status = change_names(timeline, event->time);
+	int status = change_names(timeline, event->time);
 
 	(void)trace;
+	if (!status)
+		status = flow_timeline_resumed(timeline, event);
 	return status ? status : format_fold_event(&timeline->fold, event);
 }
 

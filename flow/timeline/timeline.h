@@ -168,6 +168,12 @@ const struct flow_switch *flow_timeline_switches(const struct flow_timeline *tim
 size_t flow_switch_at(const struct flow_switch *switches, size_t count, uint64_t time);
 
 /*
+ * Checks whether ptl-record resumed the thread's packets (--only-between) after `from` and not after `until`: before, the
+ * packets were paused.
+ */
+bool flow_timeline_resumes(const struct flow_timeline *timeline, uint32_t tid, uint64_t from, uint64_t until);
+
+/*
  * Checks whether another CPU may have run the thread between two times, both exclusive. Each CPU has its own idle
  * thread. After a few hundred switches, the search stops and returns true.
  */

@@ -73,6 +73,20 @@ struct flow_before {
 	bool is_known; /* the list is complete, and the timeline is built again */
 };
 
+/* Times at which ptl-record resumed a thread's packets, in order. */
+struct flow_resumes {
+	uint64_t *times;
+	size_t count, capacity;
+};
+
+struct flow_pauses {
+	struct common_hash_map threads; /* by tid: index in `list` */
+	struct flow_resumes *list;
+	size_t count, capacity;
+	struct ptl_guid provider;
+	bool is_named; /* `provider` is set */
+};
+
 struct flow_timeline {
 	struct flow_before before;
 	struct flow_process_state *processes;
@@ -104,6 +118,7 @@ struct flow_timeline {
 	struct common_hash_map cpu_numbers; /* by number of a CPU: index in cpus */
 	struct flow_cpu_switches *cpus;
 	size_t cpu_count, cpu_capacity;
+	struct flow_pauses pauses;
 	bool has_unnamed_code;
 	struct flow_made_set made;
 	struct common_hash_map made_images; /* an image and a layer: the part of the image on that layer */
@@ -139,6 +154,10 @@ int flow_timeline_switched(void *context, const struct ptl_event *event, const s
 /* Finds the process of the thread that each CPU ran first, by tid. Called when all events are read. */
 void flow_timeline_settle_switches(struct flow_timeline *timeline);
 void flow_timeline_free_switches(struct flow_timeline *timeline);
+
+/* pause.c. Adds the event if it tells that packets were resumed. Events must arrive in order of time. PTL_NO_MEMORY. */
+int flow_timeline_resumed(struct flow_timeline *timeline, const struct ptl_event *event);
+void flow_timeline_free_pauses(struct flow_timeline *timeline);
 
 /* process.c. Finds parents that were reported after their children. Called when all events are read. */
 void flow_timeline_settle_parents(struct flow_timeline *timeline);

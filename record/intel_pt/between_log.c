@@ -13,32 +13,32 @@
 #include "common/text/guid.h"
 #include "common/text/text.h"
 #include "common/vector.h"
+#include "format/event/pause.h"
 #include "record/capture/notes.h"
 #include "record/intel_pt/between.h"
-
-#define PROVIDER "PTL-Record"
-#define FIRST_ID 2 /* id 1 is a note (record/capture/notes.c) */
 
 /* ---- events of the trace --------------------------------------------------------------------- */
 
 static const struct {
+	uint16_t id;
 	const char *name, *message;
 } kinds[INTEL_PT_ACTIONS] = {
-	[INTEL_PT_RESUME] = {"Resumed", "packets are recorded from here on (--only-between): {0}"},
-	[INTEL_PT_PAUSE] = {"Paused", "packets are paused from here on (--only-between): {0}"},
+	[INTEL_PT_RESUME] = {FORMAT_PAUSE_RESUMED, "Resumed",
+			     "packets are recorded from here on (--only-between): {0}"},
+	[INTEL_PT_PAUSE] = {FORMAT_PAUSE_PAUSED, "Paused", "packets are paused from here on (--only-between): {0}"},
 };
 
 static const struct ptl_field fields[] = {{.name = "Event", .type = PTL_TYPE_UTF8}};
 
 static int describe_events(struct intel_pt_between *between, struct record_capture *capture)
 {
-	int status = ptl_guid_from_name(PROVIDER, &between->provider);
+	int status = ptl_guid_from_name(FORMAT_PAUSE_PROVIDER, &between->provider);
 
 	for (unsigned i = 0; status == 0 && i < INTEL_PT_ACTIONS; i++) {
 		const struct ptl_schema schema = {
 			.provider = between->provider,
-			.id = (uint16_t)(FIRST_ID + i),
-			.provider_name = PROVIDER,
+			.id = kinds[i].id,
+			.provider_name = FORMAT_PAUSE_PROVIDER,
 			.event_name = kinds[i].name,
 			.task_name = "",
 			.opcode_name = "",
@@ -60,9 +60,7 @@ static int write_event(struct intel_pt_between *between, struct intel_pt_buffer 
 	const char *text = between->texts[action];
 	const int status = between->described ? 0 : describe_events(between, buffer->stream.capture);
 	const struct ptl_event event = {
-		.descriptor = {.provider = between->provider,
-			       .id = (uint16_t)(FIRST_ID + action),
-			       .level = PTL_LEVEL_INFORMATIONAL},
+		.descriptor = {.provider = between->provider, .id = kinds[action].id, .level = PTL_LEVEL_INFORMATIONAL},
 		.time = ids->time,
 		.cpu = ids->cpu,
 		.pid = ids->pid,

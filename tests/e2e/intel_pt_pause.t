@@ -32,9 +32,13 @@ class Turn:
         for stretch in lists:
             self.now += 100
             for packet in stretch:
-                self.packets.append(packet)
                 self.now += 1
+                # A CPU writes the time before the flow begins, and now and then in the flow.
+                if packet.startswith("tip.pge"):
+                    self.packets.append(f"tsc {self.now:#x}")
+                self.packets.append(packet)
                 if packet == "psb" or packet.startswith("tip.pge"):
+                    self.now += 1
                     self.packets.append(f"tsc {self.now:#x}")
         self.cuts.append((len(assemble(self.packets)), self.now))
 
@@ -44,17 +48,17 @@ def without_start(stretch):
     return stretch[stretch.index("psbend") + 1:] if stretch[0] == "psb" else stretch
 
 
-def paused_script(recording, hits):
+def paused_script(recording, hits, again=False):
     """
     Four parts: paused, recorded, paused, recorded. Without hits, the script has the recorded packets alone, for a recording
-    without pauses.
+    without pauses. again: the last part executes the code of the second part again.
     """
     pid, tid, _ = recording.streams[0]
     lists = [without_start(stretch) for stretch in stretches(recording.name, tid)]
     quarter = len(lists) // 4
     turn = Turn(pid, tid)
     turn.add(lists[quarter:2 * quarter], True)
-    turn.add(lists[3 * quarter:], False)
+    turn.add(lists[quarter:2 * quarter] if again else lists[3 * quarter:], False)
     (middle, pause), (end, last) = turn.cuts
     script = Script(recording)
     script.processes()
@@ -129,6 +133,17 @@ def pauses(recording):
     check("pauses: lint finds nothing wrong", lint.returncode == 0, lint.stdout, lint.stderr)
     windows = run(RELOG, "-f", "-o", "window.ptl", "--between=Event == 'sched:sched_switch'", "--and=Event == 'sched:sched_wakeup'", "out.ptl")
     check("pauses: relog cuts at the events", windows.returncode == 0 and os.path.exists(path("window.1.ptl")), windows.stderr)
+
+
+def calls_of_pauses(recording):
+    """Behind a pause, the flow goes on in other code. Calls do not take the code for a signal handler."""
+    signals, gaps = [], []
+    for hits in (False, True):
+        play(paused_script(recording, hits, again=True), "--timing=tsc", "--no-retcomp", *(TRACEPOINTS if hits else ()))
+        lines = run(DUMP, "calls", "out.ptl").stdout.splitlines()
+        signals.append(sum("signal" in line for line in lines))
+        gaps.append(sum("lost" in line or "gap" in line for line in lines))
+    check("calls of pauses: what follows a pause is in no signal handler", signals[1] < signals[0], signals, gaps)
 
 
 def moves(recording):
@@ -253,6 +268,7 @@ if not os.path.exists(os.path.join(os.environ["PTL_TEST_TOOLS"], "pmu.so")):
 os.environ["GLIBC_TUNABLES"] = "glibc.pthread.rseq=0"
 RECORDING = Recording("tasks.ptl", TASKS, "2000", options=("--no-retcomp",))
 pauses(RECORDING)
+calls_of_pauses(RECORDING)
 moves(RECORDING)
 functions()
 refusals()
