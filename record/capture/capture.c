@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Opens the trace of a capture, and writes data from the sources into the trace. */
-#include "record/capture/capture_state.h"
-
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,50 +10,29 @@
 
 #include "common/error.h"
 #include "common/program/message.h"
-#include "common/text/quote.h"
-#include "common/thread_pool.h"
-#include "common/vector.h"
-#include "common/version.h"
-#include "format/writer/pt_filter.h"
-#include "record/capture/event_watch.h"
-#include "record/capture/machine.h"
+#include "record/capture/beginning.h"
+#include "record/capture/capture.h"
+#include "record/capture/capture_metadata.h"
+#include "record/capture/keeper.h"
 #include "record/capture/notes.h"
+#include "record/capture/output_options.h"
+#include "record/capture/series.h"
+#include "record/image/image_store.h"
 
-#define WRITE_BUFFER (512u << 10) /* default of the writer */
-#define CPUS_PER_THREAD 4         /* CPUs per compressing thread */
-#define TICK 100000000u           /* nanoseconds between two checks of old buffers */
+#define TICK 100000000u /* nanoseconds between two checks of old buffers */
 
 /* ---- data from the model --------------------------------------------------------------------- */
-
-static int add_stream_pair(struct record_capture *capture)
-{
-	uint32_t *stream_pair;
-	int status = 0;
-
-	if (COMMON_VECTOR_RESERVE(capture->stream_pairs, capture->stream_pair_capacity, capture->stream_pair_count + 1,
-				  "event streams"))
-		return PTL_NO_MEMORY;
-	stream_pair = capture->stream_pairs[capture->stream_pair_count];
-	for (int part = 0; status == 0 && part < RECORD_PARTS; part++)
-		status = record_capture_event_stream(capture, &stream_pair[part]);
-	capture->stream_pair_count += status == 0;
-	return status;
-}
 
 static int capture_take_event(void *context, uint32_t stream_pair, enum record_part part, const struct ptl_event *event)
 {
 	struct record_capture *capture = context;
 	int status = 0;
 
-	while (status == 0 && stream_pair >= capture->stream_pair_count)
-		status = add_stream_pair(capture);
-	if (status == 0 && capture->series)
-		status = record_series_event(capture->series, event);
-	if (status < 0)
-		return status;
 	if (capture->series)
+		status = record_series_event(capture->series, event);
+	if (status == 0 && capture->series)
 		status = record_rotation_code(capture, event);
-	return status < 0 ? status : record_streams_event(capture, capture->stream_pairs[stream_pair][part], event);
+	return status < 0 ? status : record_streams_model_event(capture, stream_pair, part, event);
 }
 
 int record_capture_blob(struct record_capture *capture, uint32_t type, const void *data, size_t size,
@@ -65,11 +41,11 @@ int record_capture_blob(struct record_capture *capture, uint32_t type, const voi
 	int status = 0;
 
 	/* Packets that still go to the previous file may need the blob there. */
-	if (capture->before.writer)
-		status = record_output_check(&capture->before,
-					     ptl_writer_blob(capture->before.writer, type, data, size, hash));
-	if (status == 0 && capture->next)
-		status = record_next_file_blob(capture->next, type, data, size);
+	if (capture->rotation.before.writer)
+		status = record_output_check(&capture->rotation.before,
+					     ptl_writer_blob(capture->rotation.before.writer, type, data, size, hash));
+	if (status == 0 && capture->rotation.next)
+		status = record_next_file_blob(capture->rotation.next, type, data, size);
 	return status < 0 ? status
 			  : record_output_check(&capture->output,
 						ptl_writer_blob(capture->output.writer, type, data, size, hash));
@@ -90,53 +66,7 @@ static int take_loss(void *context, const struct ptl_loss *loss)
 	return record_capture_loss(context, loss);
 }
 
-int record_capture_pt_filters(struct record_capture *capture, const char *filters)
-{
-	capture->pt_filters = strdup(filters);
-	if (!capture->pt_filters)
-		return common_fail_memory("address filters", strlen(filters));
-	return record_output_check(&capture->output, format_writer_pt_filters(capture->output.writer, filters));
-}
-
 /* ---- start and end --------------------------------------------------------------------------- */
-
-static int write_schemas(struct record_capture *capture)
-{
-	size_t count;
-	const struct ptl_schema *const *schemas = ptl_kernel_schemas(&count);
-	int status = 0;
-
-	for (size_t i = 0; status == 0 && i < count; i++)
-		status = ptl_writer_schema(capture->output.writer, schemas[i]);
-	return status;
-}
-
-int record_capture_write_provenance(const struct record_capture *capture, struct ptl_writer *writer)
-{
-	char *const *words = capture->settings->command_line;
-	struct ptl_bytes command = {0};
-	size_t count = 0;
-	int status;
-
-	while (words[count])
-		count++;
-	common_quote_words(&command, count, (const char *const *)words);
-	if (command.failed) {
-		common_bytes_free(&command);
-		return common_fail_memory("command line", 0);
-	}
-	status = ptl_writer_provenance(writer, &(struct ptl_provenance){
-						       .tool = "ptl-record",
-						       .version = COMMON_VERSION,
-						       .command = (const char *)command.data,
-						       .wall_time = capture->machine.wall_start,
-						       .rules = "",
-					       });
-	common_bytes_free(&command);
-	if (status == 0 && capture->pt_filters)
-		status = format_writer_pt_filters(writer, capture->pt_filters);
-	return status;
-}
 
 /*
  * Starts to watch the wall clock from the reading in the machine record: readers compute times of day from the same
@@ -156,18 +86,6 @@ static void begin_to_watch_wall(struct record_capture *capture)
 	(void)record_wall_stepped(&capture->wall, &reading, &step);
 }
 
-static int write_beginning(struct record_capture *capture)
-{
-	int status = ptl_writer_machine(capture->output.writer, &capture->machine);
-
-	if (status == 0)
-		status = record_capture_write_provenance(capture, capture->output.writer);
-	if (status == 0)
-		status = write_schemas(capture);
-	/* Makes the file a readable trace from now on, even if the recorder is killed. */
-	return status == 0 ? ptl_writer_flush(capture->output.writer) : status;
-}
-
 static int make_parts(struct record_capture *capture)
 {
 	const struct record_sink sink = {
@@ -182,66 +100,10 @@ static int make_parts(struct record_capture *capture)
 	if (status == 0)
 		status = record_capture_only(capture, &capture->settings->only);
 	/* The first filter also applies to earlier events. */
-	capture->filter_since = 0;
+	capture->filter.since = 0;
 	if (status == 0)
 		status = record_image_store_new(capture->settings->embed, &files, &capture->images);
 	return status;
-}
-
-void record_capture_free_parts(struct record_capture *capture)
-{
-	record_model_free(capture->model);
-	record_image_store_free(capture->images);
-	free(capture->stream_pairs);
-	free(capture->pt_filters);
-	record_streams_free(capture);
-	record_rotation_free(capture);
-	record_keeper_free(capture->keeper);
-	record_keeper_free(capture->appends);
-	record_filter_free(&capture->filter);
-	record_filter_free(&capture->filter_before);
-	record_schemas_free(&capture->schemas);
-	capture->keeper = capture->appends = NULL;
-	record_series_free(capture->series);
-	capture->series = NULL;
-	capture->model = NULL;
-	capture->images = NULL;
-	capture->stream_pairs = NULL;
-}
-
-/*
- * Returns the number of compressing threads. A single CPU gets none: a worker would only compete. Several CPUs make
- * more packets than one thread compresses.
- */
-static unsigned compress_threads(const struct record_settings *settings)
-{
-	const unsigned cpus = common_cpu_count();
-
-	if (settings->compressors || cpus == 1)
-		return settings->compressors;
-	return settings->source && !strcmp(settings->source, "intel_pt")
-		       ? (cpus + CPUS_PER_THREAD - 1) / CPUS_PER_THREAD
-		       : 1;
-}
-
-struct ptl_writer_options record_writer_options(const struct record_settings *settings, const char *path)
-{
-	return (struct ptl_writer_options){
-		.size = sizeof(struct ptl_writer_options),
-		.level = settings->level,
-		.store = !settings->level,
-		.flush_interval = settings->flush_interval,
-		.buffer_size = settings->write_buffer,
-		.memory_limit = settings->write_buffers *
-				(settings->write_buffer ? settings->write_buffer : WRITE_BUFFER),
-		.name = strcmp(path, "-") == 0 ? "standard output" : path,
-		.threads = compress_threads(settings),
-	};
-}
-
-unsigned record_output_wish(const struct record_settings *settings)
-{
-	return (settings->output ? RECORD_OUTPUT_NAMED : 0) | (settings->force ? RECORD_OUTPUT_REPLACE : 0);
 }
 
 /* Checks that the file to append to is a trace. */
@@ -277,12 +139,12 @@ static int open_appended(struct record_capture *capture, const char *path)
 	int status = check_trace(path);
 
 	if (status == 0)
-		status = record_keeper_new(path, true, &capture->appends);
+		status = record_keeper_new(path, true, &capture->keeping.appends);
 	if (status < 0)
 		return status;
 	part = record_series_name(path, ".append");
 	through = record_series_name(path, ".appended");
-	if (part && through && record_keeper_through(capture->appends, through) == 0) {
+	if (part && through && record_keeper_through(capture->keeping.appends, through) == 0) {
 		options = record_writer_options(settings, part);
 		status = record_output_open(&capture->output, part, 0, &options);
 	} else {
@@ -295,8 +157,8 @@ static int open_appended(struct record_capture *capture, const char *path)
 	free(part);
 	free(through);
 	if (status < 0) {
-		record_keeper_free(capture->appends);
-		capture->appends = NULL;
+		record_keeper_free(capture->keeping.appends);
+		capture->keeping.appends = NULL;
 	}
 	return status;
 }
@@ -306,7 +168,7 @@ static int open_series(struct record_capture *capture, const char *path)
 	const struct record_settings *settings = capture->settings;
 	struct record_series_file file;
 	int status = settings->mode == RECORD_MODE_BUFFERING
-			     ? record_keeper_new(path, settings->force, &capture->keeper)
+			     ? record_keeper_new(path, settings->force, &capture->keeping.keeper)
 			     : 0;
 
 	if (status == 0)
@@ -318,7 +180,7 @@ static int open_series(struct record_capture *capture, const char *path)
 		record_series_begun(capture->series, 0);
 	} else {
 		record_series_free(capture->series);
-		record_keeper_free(capture->keeper);
+		record_keeper_free(capture->keeping.keeper);
 	}
 	return status;
 }
@@ -340,55 +202,18 @@ int record_capture_open(struct record_capture *capture, const struct record_sett
 	const struct ptl_writer_options options = record_writer_options(settings, path);
 	int status;
 
-	*capture = (struct record_capture){.settings = settings, .machine = *machine, .before.fd = -1};
+	*capture = (struct record_capture){.settings = settings, .machine = *machine, .rotation.before.fd = -1};
 	begin_to_watch_wall(capture);
 	status = open_first(capture, path, &options);
 	if (status < 0)
 		return status;
 	status = make_parts(capture);
 	if (status == 0)
-		status = write_beginning(capture);
+		status = record_capture_write_beginning(capture);
 	if (status == 0)
 		return 0;
 	record_capture_discard(capture);
 	return status;
-}
-
-void record_capture_discard(struct record_capture *capture)
-{
-	record_capture_free_parts(capture);
-	record_output_discard(&capture->output);
-}
-
-/* ---- files in memory ------------------------------------------------------------------------- */
-
-int record_capture_begin_to_keep(struct record_capture *capture)
-{
-	int status = record_series_files(capture->series, record_keeper_add, capture->keeper);
-
-	if (status == 0)
-		record_keeper_start(capture->keeper);
-	return status;
-}
-
-int record_capture_keep(struct record_capture *capture)
-{
-	int status = record_capture_flush(capture);
-
-	return status < 0 ? status : record_capture_begin_to_keep(capture);
-}
-
-static void look_at_keeper(struct record_capture *capture)
-{
-	int status;
-
-	if (!record_keeper_done(capture->keeper, false, &status))
-		return;
-	snprintf(capture->keep_failure, sizeof(capture->keep_failure), "%s", status < 0 ? ptl_error_text() : "");
-	if (status < 0)
-		common_message_error("%s", ptl_error_text());
-	else if (!capture->settings->quiet)
-		common_message_note("%s: written with what is in memory", record_keeper_path(capture->keeper));
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -399,16 +224,6 @@ int record_capture_exit_status(struct record_capture *capture, uint32_t pid, uin
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
-
-int record_capture_flush(struct record_capture *capture)
-{
-	int status = 0;
-
-	record_rotation_await(capture);
-	if (capture->before.writer)
-		status = record_output_check(&capture->before, ptl_writer_flush(capture->before.writer));
-	return status < 0 ? status : record_output_check(&capture->output, ptl_writer_flush(capture->output.writer));
-}
 
 struct file_visit {
 	int (*visit)(void *context, const char *path);
@@ -464,8 +279,8 @@ int record_capture_advance(struct record_capture *capture, uint64_t now)
 {
 	int status = 0;
 
-	if (capture->keeper)
-		look_at_keeper(capture);
+	if (capture->keeping.keeper)
+		record_capture_look_at_keeper(capture);
 	if (now - capture->ticked >= TICK) {
 		capture->ticked = now;
 		status = record_model_tick(capture->model, now);
@@ -474,7 +289,8 @@ int record_capture_advance(struct record_capture *capture, uint64_t now)
 	}
 	if (status == 0)
 		status = record_output_check(&capture->output, ptl_writer_poll(capture->output.writer));
-	if (status == 0 && capture->before.writer)
-		status = record_output_check(&capture->before, ptl_writer_poll(capture->before.writer));
+	if (status == 0 && capture->rotation.before.writer)
+		status = record_output_check(&capture->rotation.before,
+					     ptl_writer_poll(capture->rotation.before.writer));
 	return status == 0 ? record_rotation_step(capture, now) : status;
 }

@@ -3,12 +3,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/error.h"
 #include "format/writer/closing.h"
-#include "record/capture/capture_state.h"
+#include "record/capture/capture.h"
+#include "record/capture/keeper.h"
+#include "record/capture/series.h"
+#include "record/image/image_store.h"
+
+/* Frees everything but the output. */
+static void free_parts(struct record_capture *capture)
+{
+	record_model_free(capture->model);
+	record_image_store_free(capture->images);
+	free(capture->pt_filters);
+	record_streams_free(capture);
+	record_rotation_free(capture);
+	record_keeping_free(&capture->keeping);
+	record_capture_filter_free(&capture->filter);
+	record_series_free(capture->series);
+	capture->series = NULL;
+	capture->model = NULL;
+	capture->images = NULL;
+}
+
+void record_capture_discard(struct record_capture *capture)
+{
+	free_parts(capture);
+	record_output_discard(&capture->output);
+}
 
 static int lose_images(struct record_capture *capture, uint32_t kind, uint64_t count, const char *cause)
 {
@@ -43,54 +66,6 @@ static int lose_unread(struct record_capture *capture)
 			   "source files are larger than the trace may store");
 }
 
-static void take_size(struct record_capture *capture, const struct record_keeper *keeper)
-{
-	struct stat info;
-
-	if (stat(record_keeper_path(keeper), &info) == 0)
-		capture->output.end.stored_bytes = (uint64_t)info.st_size;
-}
-
-/* Writes the file of all files in memory at the end, when recording has stopped. */
-static int keep_all(struct record_capture *capture)
-{
-	int status;
-
-	if (record_keeper_works(capture->keeper))
-		(void)record_keeper_done(capture->keeper, true, &status);
-	record_keeper_expect_whole(capture->keeper);
-	status = record_capture_begin_to_keep(capture);
-	if (status == 0)
-		(void)record_keeper_done(capture->keeper, true, &status);
-	if (status == 0)
-		take_size(capture, capture->keeper);
-	return status;
-}
-
-/*
- * --append merges the existing file and the new part into a third file. Both stay until the third replaces the existing
- * file.
- */
-static int append_part(struct record_capture *capture, const char *part)
-{
-	int status = capture->unfinished ? common_fail(PTL_SYSTEM, "nothing was appended to %s",
-						       record_keeper_path(capture->appends))
-					 : record_keeper_add(capture->appends, record_keeper_path(capture->appends));
-
-	if (status == 0)
-		status = record_keeper_add(capture->appends, part);
-	if (status == 0) {
-		record_keeper_expect_whole(capture->appends);
-		record_keeper_start(capture->appends);
-		(void)record_keeper_done(capture->appends, true, &status);
-	}
-	if (status < 0)
-		return common_fail_in(status, "%s has what was recorded", part);
-	(void)unlink(part);
-	take_size(capture, capture->appends);
-	return 0;
-}
-
 void record_capture_cut_short(struct record_capture *capture, uint64_t time, const char *cause)
 {
 	struct record_model_counts counts;
@@ -121,7 +96,7 @@ void record_capture_cut_short(struct record_capture *capture, uint64_t time, con
 
 bool record_capture_write_failed(const struct record_capture *capture)
 {
-	return capture->output.failed || capture->output.vanished || capture->series_failed;
+	return capture->output.failed || capture->output.vanished || capture->rotation.failed;
 }
 
 /* Writes the last records of the trace. */
@@ -130,7 +105,7 @@ static int write_end(struct record_capture *capture, uint64_t end_time)
 	/* An error may have left the model half changed. */
 	int status = capture->unfinished ? 0 : record_model_finish(capture->model);
 
-	record_filter_warn(&capture->filter, &capture->schemas);
+	record_filter_warn(&capture->filter.current, &capture->filter.schemas);
 	if (status == 0)
 		status = record_image_store_finish(capture->images);
 	if (status == 0)
@@ -151,18 +126,18 @@ static int write_end(struct record_capture *capture, uint64_t end_time)
 /* Closes the current file, and merges the file into its destination. */
 static int close_files(struct record_capture *capture)
 {
-	char *part = capture->appends ? strdup(capture->output.path) : NULL;
+	char *part = capture->keeping.appends ? strdup(capture->output.path) : NULL;
 	int status;
 
 	if (capture->unfinished)
 		format_writer_leave_unfinished(capture->output.writer);
-	if (capture->unfinished && capture->keeper)
-		record_keeper_leave_unfinished(capture->keeper);
+	if (capture->unfinished && capture->keeping.keeper)
+		record_keeper_leave_unfinished(capture->keeping.keeper);
 	status = record_output_close(&capture->output);
-	if (capture->keeper && status == 0)
-		status = keep_all(capture);
-	if (capture->appends && status == 0)
-		status = part ? append_part(capture, part) : common_fail_memory("file name", 0);
+	if (capture->keeping.keeper && status == 0)
+		status = record_capture_keep_all(capture);
+	if (capture->keeping.appends && status == 0)
+		status = part ? record_capture_append_part(capture, part) : common_fail_memory("file name", 0);
 	free(part);
 	return status;
 }
@@ -180,8 +155,8 @@ int record_capture_close(struct record_capture *capture, uint64_t end_time)
 	if (status == 0 && closed < 0)
 		snprintf(text, sizeof(text), "%s", ptl_error_text());
 	status = status < 0 ? status : closed;
-	if (capture->series && capture->rest_wanted)
-		capture->rest = record_series_rest(capture->series, capture->events);
-	record_capture_free_parts(capture);
+	if (capture->series && capture->rotation.rest_wanted)
+		capture->rotation.rest = record_series_rest(capture->series, capture->events);
+	free_parts(capture);
 	return status < 0 ? common_fail(status, "%s", text) : 0;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Compares events with the current filter, and older events with the filter at the events' time. */
-#include "record/capture/capture_state.h"
+#include "record/capture/capture_filter.h"
+
+#include "record/capture/capture.h"
 #include "record/capture/machine.h"
 
 static bool program_of(void *model, uint32_t pid, struct record_program_name *name)
@@ -12,10 +14,10 @@ struct record_asked_event record_capture_asked(struct record_capture *capture, c
 {
 	return (struct record_asked_event){
 		.event = event,
-		.schema = record_schemas_find(&capture->schemas, &event->descriptor),
+		.schema = record_schemas_find(&capture->filter.schemas, &event->descriptor),
 		.program = program_of,
 		.context = capture->model,
-		.schemas = &capture->schemas,
+		.schemas = &capture->filter.schemas,
 	};
 }
 
@@ -31,7 +33,7 @@ static bool known_program(void *program, uint32_t pid, struct record_program_nam
 int record_capture_only(struct record_capture *capture, const struct common_string_list *terms)
 {
 	struct record_filter changed = {0};
-	int status = record_filter_copy(&changed, &capture->filter);
+	int status = record_filter_copy(&changed, &capture->filter.current);
 
 	for (size_t i = 0; status == 0 && i < terms->count; i++)
 		status = record_filter_set(&changed, terms->list[i]);
@@ -39,17 +41,18 @@ int record_capture_only(struct record_capture *capture, const struct common_stri
 		record_filter_free(&changed);
 		return status;
 	}
-	record_filter_free(&capture->filter_before);
-	capture->filter_before = capture->filter;
-	capture->filter = changed;
-	capture->filter_since = record_now();
+	record_filter_free(&capture->filter.before);
+	capture->filter.before = capture->filter.current;
+	capture->filter.current = changed;
+	capture->filter.since = record_now();
 	return 0;
 }
 
 int record_capture_wants(struct record_capture *capture, const struct record_origin *origin,
 			 const struct ptl_event *event, bool *wanted)
 {
-	struct record_filter *filter = event->time < capture->filter_since ? &capture->filter_before : &capture->filter;
+	struct record_filter *filter = event->time < capture->filter.since ? &capture->filter.before
+									   : &capture->filter.current;
 	struct record_filtered_event filtered = {.provider = origin->provider, .kernel = origin->kernel};
 	int status;
 
@@ -62,6 +65,13 @@ int record_capture_wants(struct record_capture *capture, const struct record_ori
 		filtered.asked_event.context = (void *)(uintptr_t)origin->program;
 	}
 	status = record_filter_wants(filter, &filtered, wanted);
-	capture->left_out += !*wanted;
+	capture->filter.left_out += !*wanted;
 	return status;
+}
+
+void record_capture_filter_free(struct record_capture_filter *filter)
+{
+	record_filter_free(&filter->current);
+	record_filter_free(&filter->before);
+	record_schemas_free(&filter->schemas);
 }

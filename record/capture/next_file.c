@@ -11,7 +11,8 @@
 #include "common/error.h"
 #include "format/writer/repeat.h"
 #include "record/capture/background.h"
-#include "record/capture/capture_state.h"
+#include "record/capture/beginning.h"
+#include "record/capture/capture.h"
 
 /* Maximum bytes of new code kept in memory during the preparation. */
 #define KEPT_MAX ((size_t)64 << 20)
@@ -127,7 +128,7 @@ int record_next_file_new(struct record_capture *capture, uint8_t (*hashes)[PTL_H
 	}
 	record_series_prepare(capture->series, capture->output.failed);
 	record_background_start(&next->work, prepare_next_file, next);
-	capture->next = next;
+	capture->rotation.next = next;
 	return 0;
 }
 

@@ -3,6 +3,8 @@
  * Switches between files of a series: decides when to switch, writes the initial records of the next file, and
  * completes the previous file.
  */
+#include "record/capture/rotation.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +19,9 @@
 #include "format/event/kernel_class.h"
 #include "format/writer/closing.h"
 #include "format/writer/repeat.h"
-#include "record/capture/capture_state.h"
-#include "record/capture/machine.h"
+#include "record/capture/capture.h"
+#include "record/capture/series.h"
+#include "record/image/image_store.h"
 
 #define SECOND 1000000000u
 /* Maximum time for packets to the previous file. A thread that sleeps longer has no packets, and begins with a PSB. */
@@ -44,12 +47,12 @@ void record_capture_counts(const struct record_capture *capture, struct ptl_writ
 	struct ptl_writer_counts before;
 
 	ptl_writer_counts(capture->output.writer, counts);
-	add_counts(counts, &capture->past);
-	if (capture->closing.work.works)
-		add_counts(counts, &capture->closing.counts);
-	if (!capture->before.writer)
+	add_counts(counts, &capture->rotation.past);
+	if (capture->rotation.closing.work.works)
+		add_counts(counts, &capture->rotation.closing.counts);
+	if (!capture->rotation.before.writer)
 		return;
-	ptl_writer_counts(capture->before.writer, &before);
+	ptl_writer_counts(capture->rotation.before.writer, &before);
 	add_counts(counts, &before);
 }
 
@@ -57,8 +60,8 @@ void record_capture_counts(const struct record_capture *capture, struct ptl_writ
 
 static void forget_code(struct record_capture *capture)
 {
-	ptl_close(capture->code_before);
-	capture->code_before = NULL;
+	ptl_close(capture->rotation.code_before);
+	capture->rotation.code_before = NULL;
 }
 
 /* Reads code from the previous file, because the kept blobs exceeded their memory. */
@@ -68,11 +71,11 @@ static void open_code_again(struct record_capture *capture)
 	int fd;
 
 	forget_code(capture);
-	if (capture->before.fd < 0 || ptl_writer_flush(capture->before.writer) < 0)
+	if (capture->rotation.before.fd < 0 || ptl_writer_flush(capture->rotation.before.writer) < 0)
 		return;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", capture->before.fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", capture->rotation.before.fd);
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd >= 0 && ptl_open_fd(fd, capture->before.path, NULL, &capture->code_before) < 0)
+	if (fd >= 0 && ptl_open_fd(fd, capture->rotation.before.path, NULL, &capture->rotation.code_before) < 0)
 		close(fd);
 }
 
@@ -107,13 +110,13 @@ int record_rotation_code(struct record_capture *capture, const struct ptl_event 
 	size_t count;
 	int status = 0;
 
-	if (!capture->code_before)
+	if (!capture->rotation.code_before)
 		return 0;
 	count = hashes_of(event, &storage, hashes);
 	for (size_t i = 0; status == 0 && i < count; i++)
 		status = record_output_check(
 			&capture->output,
-			format_writer_repeat_blob(capture->output.writer, capture->code_before, hashes[i]));
+			format_writer_repeat_blob(capture->output.writer, capture->rotation.code_before, hashes[i]));
 	common_bytes_free(&storage);
 	return status;
 }
@@ -128,10 +131,10 @@ static uint64_t trace_time(const struct record_capture *capture, uint64_t now)
 static int complete_file(void *context)
 {
 	struct record_capture *capture = context;
-	struct record_output *output = &capture->closing.output;
+	struct record_output *output = &capture->rotation.closing.output;
 
 	(void)record_output_check(output, ptl_writer_flush(output->writer));
-	ptl_writer_counts(output->writer, &capture->closing.completed);
+	ptl_writer_counts(output->writer, &capture->rotation.closing.completed);
 	return record_output_check(output, record_output_close(output));
 }
 
@@ -139,12 +142,12 @@ static void look_at_closing(struct record_capture *capture, bool wait)
 {
 	int status;
 
-	if (!record_background_done(&capture->closing.work, wait, &status))
+	if (!record_background_done(&capture->rotation.closing.work, wait, &status))
 		return;
-	add_counts(&capture->past, &capture->closing.completed);
+	add_counts(&capture->rotation.past, &capture->rotation.closing.completed);
 	if (status < 0)
 		common_message_error("%s", ptl_error_text());
-	capture->series_failed |= status < 0 || capture->closing.output.failed;
+	capture->rotation.failed |= status < 0 || capture->rotation.closing.output.failed;
 }
 
 void record_rotation_await(struct record_capture *capture)
@@ -152,10 +155,21 @@ void record_rotation_await(struct record_capture *capture)
 	look_at_closing(capture, true);
 }
 
+int record_capture_flush(struct record_capture *capture)
+{
+	int status = 0;
+
+	record_rotation_await(capture);
+	if (capture->rotation.before.writer)
+		status = record_output_check(&capture->rotation.before,
+					     ptl_writer_flush(capture->rotation.before.writer));
+	return status < 0 ? status : record_output_check(&capture->output, ptl_writer_flush(capture->output.writer));
+}
+
 /* Ends writing to the previous file. */
 static int end_before(struct record_capture *capture, uint64_t now, bool last)
 {
-	struct record_output *output = &capture->before;
+	struct record_output *output = &capture->rotation.before;
 	int status;
 
 	if (!output->writer)
@@ -167,21 +181,21 @@ static int end_before(struct record_capture *capture, uint64_t now, bool last)
 	capture->machine.end_time = 0;
 	if (capture->unfinished)
 		format_writer_leave_unfinished(output->writer);
-	ptl_writer_counts(output->writer, &capture->closing.counts);
-	capture->closing.output = *output;
+	ptl_writer_counts(output->writer, &capture->rotation.closing.counts);
+	capture->rotation.closing.output = *output;
 	*output = (struct record_output){.fd = -1};
-	record_background_start(&capture->closing.work, complete_file, capture);
+	record_background_start(&capture->rotation.closing.work, complete_file, capture);
 	return status;
 }
 
 void record_rotation_free(struct record_capture *capture)
 {
-	record_next_file_free(capture->next);
-	capture->next = NULL;
+	record_next_file_free(capture->rotation.next);
+	capture->rotation.next = NULL;
 	forget_code(capture);
 	look_at_closing(capture, true);
-	if (capture->before.writer)
-		(void)record_output_close(&capture->before);
+	if (capture->rotation.before.writer)
+		(void)record_output_close(&capture->rotation.before);
 }
 
 /* ---- the next file --------------------------------------------------------------------------- */
@@ -214,7 +228,7 @@ static int prepare_next(struct record_capture *capture, uint64_t now)
 	uint64_t start;
 	int status = 0;
 
-	if (capture->stream_pair_count)
+	if (capture->streams.pair_count)
 		status = record_series_rundown(capture->series, trace_time(capture, now), &start, want_code, &wanted);
 	if (status == 0)
 		return record_next_file_new(capture, wanted.hashes, wanted.count);
@@ -228,7 +242,7 @@ static int take_rundown(void *context, const struct ptl_event *event)
 	struct record_capture *capture = context;
 	int status = record_rotation_code(capture, event);
 
-	return status < 0 ? status : record_capture_put(capture, capture->stream_pairs[0][0], event);
+	return status < 0 ? status : record_capture_put(capture, capture->streams.pairs[0][0], event);
 }
 
 /* Continues the recording in the current file: repeats schemas, declares streams, and writes the living processes. */
@@ -236,18 +250,18 @@ static int carry_over(struct record_capture *capture, uint64_t now)
 {
 	struct ptl_writer *writer = capture->output.writer;
 	struct ptl_writer_counts counts;
-	int status = format_writer_repeat(writer, capture->before.writer);
+	int status = format_writer_repeat(writer, capture->rotation.before.writer);
 
 	if (status == 0)
 		status = record_streams_go_on(capture);
-	if (status == 0 && capture->stream_pair_count)
-		status = record_series_rundown(capture->series, trace_time(capture, now), &capture->file_start,
+	if (status == 0 && capture->streams.pair_count)
+		status = record_series_rundown(capture->series, trace_time(capture, now), &capture->rotation.file_start,
 					       take_rundown, capture);
 	if (status == 0)
-		status = record_streams_write_switches(capture);
+		status = record_switches_repeat(capture);
 	status = record_output_check(&capture->output,
-				     status == 0 ? format_writer_submit(writer, &capture->begun) : status);
-	capture->begins = true;
+				     status == 0 ? format_writer_submit(writer, &capture->rotation.begun) : status);
+	capture->rotation.begins = true;
 	record_capture_counts(capture, &counts);
 	record_series_mark(capture->series, &(struct record_series_mark){capture->events, counts.buffers});
 	return status;
@@ -256,17 +270,17 @@ static int carry_over(struct record_capture *capture, uint64_t now)
 /* Switches to the next file. The next file exists before the previous file is closed. */
 static int go_on_in_next(struct record_capture *capture, uint64_t now)
 {
-	struct record_next_file *next = capture->next;
+	struct record_next_file *next = capture->rotation.next;
 	int status = record_image_store_finish(capture->images);
 
 	forget_code(capture);
-	capture->before = capture->output;
+	capture->rotation.before = capture->output;
 	if (status == 0)
-		status = record_next_file_take(next, &capture->output, &capture->code_before);
+		status = record_next_file_take(next, &capture->output, &capture->rotation.code_before);
 	if (record_next_file_overflowed(next))
 		open_code_again(capture);
-	capture->before_since = capture->code_since = now;
-	capture->rotations++;
+	capture->rotation.before_since = capture->rotation.code_since = now;
+	capture->rotation.count++;
 	if (status == 0)
 		status = carry_over(capture, now);
 	return status < 0 ? status : record_image_store_restart(capture->images);
@@ -277,7 +291,7 @@ static int look_at_next(struct record_capture *capture, uint64_t now, bool wait)
 {
 	int status;
 
-	if (!record_next_file_done(capture->next, wait, &status))
+	if (!record_next_file_done(capture->rotation.next, wait, &status))
 		return 0;
 	if (status == 0)
 		status = go_on_in_next(capture, now);
@@ -285,8 +299,8 @@ static int look_at_next(struct record_capture *capture, uint64_t now, bool wait)
 		record_series_refused(capture->series);
 		status = 0;
 	}
-	record_next_file_free(capture->next);
-	capture->next = NULL;
+	record_next_file_free(capture->rotation.next);
+	capture->rotation.next = NULL;
 	return status;
 }
 
@@ -298,10 +312,10 @@ int record_rotation_finish(struct record_capture *capture, uint64_t now)
 {
 	int status = 0;
 
-	if (capture->next && capture->output.failed)
+	if (capture->rotation.next && capture->output.failed)
 		status = look_at_next(capture, now, true);
-	record_next_file_free(capture->next);
-	capture->next = NULL;
+	record_next_file_free(capture->rotation.next);
+	capture->rotation.next = NULL;
 	look_at_closing(capture, true);
 	if (status == 0)
 		status = end_before(capture, now, true);
@@ -315,9 +329,9 @@ static void look_at_beginning(struct record_capture *capture)
 {
 	struct ptl_writer_counts counts;
 
-	if (!capture->begins || !format_writer_reached(capture->output.writer, capture->begun))
+	if (!capture->rotation.begins || !format_writer_reached(capture->output.writer, capture->rotation.begun))
 		return;
-	capture->begins = false;
+	capture->rotation.begins = false;
 	ptl_writer_counts(capture->output.writer, &counts);
 	record_series_begun(capture->series, counts.stored_bytes);
 }
@@ -328,9 +342,9 @@ static void look_at_beginning(struct record_capture *capture)
  */
 static void await_files(const struct record_capture *capture)
 {
-	record_background_await(&capture->closing.work, OVERDUE_WAIT);
-	if (capture->next)
-		record_next_file_await(capture->next, OVERDUE_WAIT);
+	record_background_await(&capture->rotation.closing.work, OVERDUE_WAIT);
+	if (capture->rotation.next)
+		record_next_file_await(capture->rotation.next, OVERDUE_WAIT);
 }
 
 static int step_series(struct record_capture *capture, uint64_t now)
@@ -343,13 +357,14 @@ static int step_series(struct record_capture *capture, uint64_t now)
 	if (record_series_is_overdue(capture->series, &counts))
 		await_files(capture);
 	look_at_closing(capture, false);
-	if (capture->before.writer && (!capture->waiting || now - capture->before_since >= WAIT_TIME))
+	if (capture->rotation.before.writer &&
+	    (!capture->streams.waiting || now - capture->rotation.before_since >= WAIT_TIME))
 		status = end_before(capture, now, false);
-	if (capture->code_before && now - capture->code_since >= CODE_TIME)
+	if (capture->rotation.code_before && now - capture->rotation.code_since >= CODE_TIME)
 		forget_code(capture);
-	if (status == 0 && capture->next)
+	if (status == 0 && capture->rotation.next)
 		return look_at_next(capture, now, false);
-	if (status < 0 || capture->before.writer || capture->closing.work.works)
+	if (status < 0 || capture->rotation.before.writer || capture->rotation.closing.work.works)
 		return status;
 	return record_series_is_due(capture->series, &counts, capture->output.failed, now) ? prepare_next(capture, now)
 											   : 0;

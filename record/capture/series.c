@@ -16,8 +16,8 @@
 #include "common/error.h"
 #include "common/program/message.h"
 #include "common/session/series.h"
-#include "record/capture/capture.h"
 #include "record/capture/machine.h"
+#include "record/capture/output_options.h"
 
 #define CIRCULAR_PARTS 8
 #define MARKS 4096

@@ -425,8 +425,8 @@ static int hear_all(struct record_channel *channel, uint32_t high, bool *work)
  */
 static void ask_for_psbs(struct record_channel *channel, uint32_t high)
 {
-	__atomic_store_n(&channel->channel.header->psb_request, channel->capture->rotations, __ATOMIC_RELAXED);
-	for (uint32_t i = 0; channel->capture->waiting && i < high; i++)
+	__atomic_store_n(&channel->channel.header->psb_request, channel->capture->rotation.count, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; channel->capture->streams.waiting && i < high; i++)
 		if (channel->slots[i].live)
 			__atomic_store_n(&channel_slot(&channel->channel, i)->pt_limit, 0, __ATOMIC_RELAXED);
 }
@@ -440,7 +440,7 @@ int record_channel_drain(struct record_channel *channel, bool *work)
 	const uint32_t high = channel_slot_high(&channel->channel);
 	int status = hear_all(channel, high, work);
 
-	if (channel->capture->rotations)
+	if (channel->capture->rotation.count)
 		ask_for_psbs(channel, high);
 	for (uint32_t i = 0; status == 0 && i < high; i++)
 		status = record_channel_drain_slot(channel, i, work);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The requests of a session's socket. */
 #include "record/control/request.h"
+#include "record/capture/keeper.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -40,8 +41,8 @@ static void answer_counts(struct record_answer *answer, const struct record_sess
 			     capture->missed_buffers);
 	record_answer_number(answer, "Events", "events", RECORD_ANSWER_COUNT, capture->events);
 	record_answer_number(answer, "Events lost", "events_lost", RECORD_ANSWER_COUNT,
-			     capture->lost[PTL_LOSS_EVENTS].count);
-	record_answer_number(answer, "Losses", "losses", RECORD_ANSWER_COUNT, capture->loss_records);
+			     capture->losses.lost[PTL_LOSS_EVENTS].count);
+	record_answer_number(answer, "Losses", "losses", RECORD_ANSWER_COUNT, capture->losses.records);
 	record_answer_number(answer, "Intel PT", "pt_bytes", RECORD_ANSWER_BYTES, capture->pt_bytes);
 	record_answer_number(answer, "Written", "file_size", RECORD_ANSWER_BYTES, written.stored_bytes);
 	record_answer_number(answer, "Processes", "processes", RECORD_ANSWER_COUNT, processes.processes);
@@ -54,16 +55,16 @@ static void answer_counts(struct record_answer *answer, const struct record_sess
 static char *find_file(const struct record_capture *capture)
 {
 	const struct record_output *output = &capture->output;
-	const char *path = capture->keeper ? record_keeper_path(capture->keeper) : output->path;
+	const char *path = capture->keeping.keeper ? record_keeper_path(capture->keeping.keeper) : output->path;
 	char *absolute, folder[PATH_MAX];
 
 	/* A real-time session has no file. */
-	if (output->in_memory && !capture->keeper)
+	if (output->in_memory && !capture->keeping.keeper)
 		return NULL;
 	absolute = output->fd >= 0 ? realpath(path, NULL) : NULL;
 
 	/* A buffering session has not created its file yet. */
-	if (!absolute && capture->keeper && path[0] != '/' && getcwd(folder, sizeof(folder)) &&
+	if (!absolute && capture->keeping.keeper && path[0] != '/' && getcwd(folder, sizeof(folder)) &&
 	    asprintf(&absolute, "%s/%s", folder, path) < 0)
 		absolute = NULL;
 	return absolute ? absolute : strdup(path);
@@ -106,9 +107,10 @@ static void answer_filter(struct record_answer *answer, const struct record_capt
 	struct ptl_bytes text = {0};
 	const char *term;
 
-	record_answer_number(answer, "Events left out", "events_left_out", RECORD_ANSWER_COUNT, capture->left_out);
+	record_answer_number(answer, "Events left out", "events_left_out", RECORD_ANSWER_COUNT,
+			     capture->filter.left_out);
 	record_answer_list(answer, "Only", "only");
-	for (unsigned i = 0; (term = record_filter_term(&capture->filter, i, &text)); i++)
+	for (unsigned i = 0; (term = record_filter_term(&capture->filter.current, i, &text)); i++)
 		record_answer_item(answer, term);
 	record_answer_list_end(answer);
 	common_bytes_free(&text);
@@ -260,7 +262,7 @@ static int flush_capture(struct request *request)
 {
 	struct record_capture *capture = &request->session->capture;
 
-	return capture->keeper ? keep_file(request) : record_capture_flush(capture);
+	return capture->keeping.keeper ? keep_file(request) : record_capture_flush(capture);
 }
 
 static int answer_only(void *context, const char *path)
@@ -310,7 +312,7 @@ static int snapshot(struct request *request)
 	int status = 0;
 
 	/* A request with a FILE operand leaves the merge to the client. */
-	if (session->capture.keeper && !request->count)
+	if (session->capture.keeping.keeper && !request->count)
 		return keep_file(request);
 	for (size_t i = 0; status == 0 && i < session->running_count; i++) {
 		const struct record_running *running = &session->running[i];
@@ -339,7 +341,7 @@ static int stop_session(struct request *request)
 
 static int rest(struct request *request)
 {
-	request->session->capture.rest_wanted = true;
+	request->session->capture.rotation.rest_wanted = true;
 	*request->when = RECORD_CONTROL_REST;
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Accepts connections to a session's socket, and answers requests while the recording goes on. */
 #include "record/control/server.h"
+#include "record/capture/keeper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -297,7 +298,7 @@ static bool read_request(struct control *control, const struct connection *conne
 
 static void answer_keepers(struct control *control)
 {
-	const char *failure = control->session->capture.keep_failure;
+	const char *failure = control->session->capture.keeping.failure;
 
 	answer_waiters(control, RECORD_CONTROL_KEPT, failure[0] ? PTL_SYSTEM : 0, failure);
 }
@@ -309,7 +310,7 @@ static int server_drain(void *state, uint64_t now, bool *work)
 	(void)work;
 	if (!control->ready)
 		leave_terminal(control);
-	if (!record_keeper_works(control->session->capture.keeper))
+	if (!record_keeper_works(control->session->capture.keeping.keeper))
 		answer_keepers(control);
 	take_connections(control);
 	for (size_t i = control->count; i-- > 0;)
@@ -388,7 +389,7 @@ static void answer_readers(struct control *control)
 {
 	for (size_t i = control->waiter_count; i-- > 0;)
 		if (control->waiters[i].when == RECORD_CONTROL_REST) {
-			answer_reader(control->waiters[i].fd, &control->session->capture.rest);
+			answer_reader(control->waiters[i].fd, &control->session->capture.rotation.rest);
 			leave_waiter(control, i);
 		}
 }
@@ -397,7 +398,7 @@ static const char *why_ended(const struct record_session *session)
 {
 	const struct record_output *output = &session->capture.output;
 
-	if (output->broken || output->failed || session->capture.series_failed)
+	if (output->broken || output->failed || session->capture.rotation.failed)
 		return "the file could not be written";
 	if (session->failure)
 		return "it could not go on";
@@ -430,7 +431,7 @@ static void server_close(void *state)
 
 	/* Answers readers before the name is free: a reader must not go on with another session. */
 	answer_readers(control);
-	record_series_rest_free(&control->session->capture.rest);
+	record_series_rest_free(&control->session->capture.rotation.rest);
 	if (control->ready)
 		leave_last_word(control);
 	common_session_end(settings->control.folder, settings->session_name, settings->control.listener);

@@ -364,7 +364,7 @@ static int report_losses(struct kernel_events *state, bool whole)
 		status = lose_records(state, &where, lost,
 				      "the kernel wrote tracepoints faster than they could be taken");
 		if (lost)
-			state->session->capture.loss_hint = LOSS_HINT;
+			state->session->capture.losses.hint = LOSS_HINT;
 		ring->looked = now;
 	}
 	return status;

@@ -82,7 +82,7 @@ static int report_dropped(struct record_providers *providers, struct record_writ
 int record_writer_report_losses(struct record_providers *providers, struct record_writer *writer, uint64_t now,
 				bool always)
 {
-	const uint64_t before = providers->capture->loss_records;
+	const uint64_t before = providers->capture->losses.records;
 	uint64_t dropped[PROVIDER_SHM_PROVIDERS_MAX] = {0};
 	int status = 0;
 
@@ -93,7 +93,7 @@ int record_writer_report_losses(struct record_providers *providers, struct recor
 	for (uint32_t n = 0; status == 0 && n < writer->shm.provider_count; n++)
 		status = report_dropped(providers, writer, n, dropped[n]);
 	/* Reports a program with continuous losses at growing intervals. */
-	if (providers->capture->loss_records == before)
+	if (providers->capture->losses.records == before)
 		writer->lost_wait = LOSS_WAIT_MIN;
 	else if (writer->lost_wait < LOSS_WAIT_MAX)
 		writer->lost_wait *= 2;

@@ -88,8 +88,8 @@ static const char *lost_text(const struct record_capture *capture, char *text, s
 {
 	text[0] = 0;
 	for (unsigned kind = 1; kind < sizeof(lost_nouns) / sizeof(lost_nouns[0]); kind++)
-		if (capture->lost[kind].places)
-			add_lost(text, size, kind, &capture->lost[kind]);
+		if (capture->losses.lost[kind].places)
+			add_lost(text, size, kind, &capture->losses.lost[kind]);
 	return text;
 }
 
@@ -118,9 +118,9 @@ static void warn_of_losses(const struct record_capture *capture)
 	char lost[LOST_TEXT];
 
 	common_message_warning("%s%s%s", lost_text(capture, lost, sizeof(lost)),
-			       capture->loss_records == 1 ? ": " : "; the first: ", capture->first_loss);
-	if (capture->loss_hint)
-		common_message_hint("%s", capture->loss_hint);
+			       capture->losses.records == 1 ? ": " : "; the first: ", capture->losses.first);
+	if (capture->losses.hint)
+		common_message_hint("%s", capture->losses.hint);
 }
 
 static int note_file(void *context, const char *path)
@@ -188,8 +188,8 @@ static void warn_of_lost_buffers(uint64_t buffers, uint64_t events)
 void record_progress_summary(const struct record_capture *capture, const struct record_progress_end *end)
 {
 	const struct record_model_counts *counts = &end->counts;
-	const uint64_t lost_buffers = capture->past.lost_buffers + capture->output.end.lost_buffers;
-	const bool losses = capture->loss_records || lost_buffers || record_capture_write_failed(capture);
+	const uint64_t lost_buffers = capture->rotation.past.lost_buffers + capture->output.end.lost_buffers;
+	const bool losses = capture->losses.records || lost_buffers || record_capture_write_failed(capture);
 	char what[WHAT_TEXT], files[WHAT_TEXT], removed[WHAT_TEXT];
 
 	common_progress_end();
@@ -202,7 +202,7 @@ void record_progress_summary(const struct record_capture *capture, const struct 
 			    end->failed ? "; incomplete"
 			    : losses    ? ""
 					: "; no losses");
-	if (capture->loss_records)
+	if (capture->losses.records)
 		warn_of_losses(capture);
 	if (lost_buffers)
 		warn_of_lost_buffers(lost_buffers, capture->output.end.lost_events);

@@ -274,7 +274,7 @@ static int finish_session(struct record_session *session, const char *path)
 	record_model_counts(session->capture.model, &summary.counts);
 	if (session->settings->mode == RECORD_MODE_REALTIME)
 		path = "real time";
-	else if (session->capture.series && !session->capture.keeper) {
+	else if (session->capture.series && !session->capture.keeping.keeper) {
 		snprintf(session->last, sizeof(session->last), "%s", record_series_path(session->capture.series));
 		path = session->last;
 		if (!record_series_in_memory(session->capture.series) &&

@@ -66,7 +66,7 @@ static void keep_snapshot(struct record_session *session)
 {
 	int status = 0;
 
-	if (session->capture.keeper) {
+	if (session->capture.keeping.keeper) {
 		status = record_capture_keep(&session->capture);
 		record_session_fail(session, status == PTL_MISUSE ? 0 : status);
 		return;

@@ -73,11 +73,12 @@ static void run(struct record_session *session, const uint8_t *data, size_t size
 /* If a rest of the series was requested, the rest is there and fits into a message. */
 static void check_rest(struct record_capture *capture)
 {
-	if (capture->rest_wanted ? capture->rest.text.failed || !capture->rest.descriptor_count ||
-					   capture->rest.text.size >= COMMON_SESSION_MESSAGE_MAX
-				 : capture->rest.text.size || capture->rest.descriptor_count)
+	if (capture->rotation.rest_wanted
+		    ? capture->rotation.rest.text.failed || !capture->rotation.rest.descriptor_count ||
+			      capture->rotation.rest.text.size >= COMMON_SESSION_MESSAGE_MAX
+		    : capture->rotation.rest.text.size || capture->rotation.rest.descriptor_count)
 		abort();
-	record_series_rest_free(&capture->rest);
+	record_series_rest_free(&capture->rotation.rest);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -112,7 +112,7 @@ static void losses_are_added_up(void **state)
 	}
 	record_capture_cut_short(&fixture->capture, 500, "a test");
 	fixture->capture.unfinished = false;
-	assert_int_equal(fixture->capture.lost[PTL_LOSS_EVENTS].count, 450000);
+	assert_int_equal(fixture->capture.losses.lost[PTL_LOSS_EVENTS].count, 450000);
 	trace = finish(fixture);
 	for (const struct ptl_loss *loss; (loss = ptl_loss_at(trace, i)); i++) {
 		events += loss->kind == PTL_LOSS_EVENTS ? loss->count : 0;

@@ -24,7 +24,7 @@
 
 #include "analysis/profile/stats.h"
 #include "common/sha256.h"
-#include "record/capture/capture_state.h"
+#include "record/capture/capture.h"
 #include "record/capture/machine.h"
 
 static char *command_line[] = {(char[]){"test"}, NULL};
@@ -222,10 +222,10 @@ static uint64_t instructions_of(const struct fixture *fixture, const char *file,
 /* Rotates the capture; another thread prepares the next file. */
 static void rotate(struct record_capture *capture)
 {
-	const uint32_t rotations = capture->rotations;
+	const uint32_t rotations = capture->rotation.count;
 	const struct timespec pause = {.tv_nsec = 100000};
 
-	while (capture->rotations == rotations) {
+	while (capture->rotation.count == rotations) {
 		assert_int_equal(record_capture_advance(capture, record_now() + 1), 0);
 		nanosleep(&pause, NULL);
 	}
@@ -243,7 +243,7 @@ static void begun_after_the_next_file(void **state)
 	put_time(fixture, 30);
 	take_packets(fixture, 30);
 	rotate(capture);
-	assert_non_null(capture->before.writer);
+	assert_non_null(capture->rotation.before.writer);
 	fixture->base = record_now() + 1;
 	begin(fixture, 2, 0x500000, 40);
 	put_time(fixture, 50);
@@ -276,9 +276,9 @@ static uint64_t run_to_middle(struct fixture *fixture)
 	take_packets(fixture, 20);
 	assert_int_equal(record_capture_psb(capture, fixture->packets, 0, fixture->base + 20), 0);
 	rotate(capture);
-	assert_int_equal(capture->waiting, 1);
+	assert_int_equal(capture->streams.waiting, 1);
 	put(fixture, "\x04", 1);
-	return capture->streams[fixture->packets].taken + 1;
+	return capture->streams.list[fixture->packets].taken + 1;
 }
 
 /* Writes a PSB there, and the rest of the run. */
@@ -320,10 +320,10 @@ static void a_psb_that_is_stated_late(void **state)
 	put_rest(fixture);
 	take_packets(fixture, 30);
 	advance(&fixture->capture);
-	assert_non_null(fixture->capture.before.writer);
+	assert_non_null(fixture->capture.rotation.before.writer);
 	state_psb(fixture, position);
 	advance(&fixture->capture);
-	assert_null(fixture->capture.before.writer);
+	assert_null(fixture->capture.rotation.before.writer);
 	close_divided(fixture);
 }
 
@@ -335,7 +335,7 @@ static void a_psb_that_is_stated_early(void **state)
 	put_rest(fixture);
 	take_packets(fixture, 30);
 	advance(&fixture->capture);
-	assert_null(fixture->capture.before.writer);
+	assert_null(fixture->capture.rotation.before.writer);
 	close_divided(fixture);
 }
 
@@ -349,7 +349,7 @@ static void a_psb_that_is_not_stated(void **state)
 	take_packets(fixture, 30);
 	assert_int_equal(record_capture_end_stream(&fixture->capture, fixture->packets), 0);
 	advance(&fixture->capture);
-	assert_null(fixture->capture.before.writer);
+	assert_null(fixture->capture.rotation.before.writer);
 	close_divided(fixture);
 }
 
@@ -522,7 +522,7 @@ static void a_file_that_cannot_be_completed(void **state)
 	put_events(fixture, EVENTS);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(record_capture_advance(capture, record_now() + 1), 0);
-	assert_true(capture->closing.work.works);
+	assert_true(capture->rotation.closing.work.works);
 	record_capture_counts(capture, &counts);
 	assert_int_equal(counts.events, 2 * EVENTS);
 	read_fifo(&reader);
@@ -561,7 +561,7 @@ static void with_code(void **state, size_t large)
 	assert_non_null(big);
 	begin_with(fixture, 1, 0x400000, 10, code, sizeof(code));
 	assert_int_equal(record_capture_advance(capture, record_now() + 1), 0);
-	assert_non_null(capture->next);
+	assert_non_null(capture->rotation.next);
 	begin_with(fixture, 2, 0x500000, 20, "later", 5);
 	for (uint8_t i = 1; i <= 2; i++) {
 		big[0] = i;
@@ -569,7 +569,7 @@ static void with_code(void **state, size_t large)
 	}
 	put_events(fixture, 0);
 	assert_int_equal(record_capture_advance(capture, record_now() + 1), 0);
-	assert_int_equal(capture->rotations, 0);
+	assert_int_equal(capture->rotation.count, 0);
 	read_fifo(&reader);
 	rotate(capture);
 	assert_int_equal(record_capture_close(capture, record_now()), 0);
@@ -614,15 +614,15 @@ static void a_file_that_would_pass_the_bound(void **state)
 	put_events(fixture, 0);
 	assert_int_equal(record_capture_flush(capture), 0);
 	assert_int_equal(record_capture_advance(capture, record_now()), 0);
-	assert_non_null(capture->next);
+	assert_non_null(capture->rotation.next);
 	put_events(fixture, EVENTS);
 	assert_int_equal(record_capture_flush(capture), 0);
 	before = record_now();
 	assert_int_equal(record_capture_advance(capture, before), 0);
 	assert_true(record_now() - before >= 10 * MILLISECOND);
-	assert_int_equal(capture->rotations, 0);
+	assert_int_equal(capture->rotation.count, 0);
 	read_fifo(&reader);
-	while (!capture->rotations)
+	while (!capture->rotation.count)
 		assert_int_equal(record_capture_advance(capture, record_now()), 0);
 	assert_int_equal(record_capture_close(capture, record_now()), 0);
 	pthread_join(reader.thread, NULL);
@@ -635,7 +635,7 @@ static void a_file_that_was_not_needed(void **state)
 	char path[160];
 
 	assert_int_equal(record_capture_advance(&fixture->capture, record_now() + 1), 0);
-	assert_non_null(fixture->capture.next);
+	assert_non_null(fixture->capture.rotation.next);
 	assert_int_equal(record_capture_close(&fixture->capture, record_now()), 0);
 	ptl_close(open_file(fixture, "a.000001.ptl"));
 	name_file(fixture, "a.000002.ptl", path);
@@ -662,7 +662,7 @@ static void a_file_that_is_all_that_is_left(void **state)
 	rotate(capture);
 	capture->output.failed = true;
 	record_rotation_await(capture);
-	while (!capture->next) {
+	while (!capture->rotation.next) {
 		assert_int_equal(record_capture_advance(capture, record_now() + 2000000000), 0);
 		record_rotation_await(capture);
 	}
