@@ -9,141 +9,22 @@
  */
 #include "relog/cut/cut.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <ptl/state.h>
-
-#include "common/bytes.h"
 #include "common/error.h"
-#include "common/hash_map.h"
 #include "common/program/message.h"
 #include "elf/jit_attach.h"
 #include "format/metadata/metadata.h"
 #include "format/reader/parts.h"
 #include "format/relogger/ahead.h"
-#include "relog/cut/blobs.h"
-#include "relog/cut/late.h"
-#include "relog/cut/pt.h"
-#include "relog/cut/select.h"
-#include "relog/cut/switch.h"
+#include "relog/cut/cut_state.h"
+#include "relog/cut/cut_streams.h"
 #include "relog/settings/kernel_schemas.h"
-
-struct cut {
-	const struct relog_cut_settings *settings;
-	struct ptl_relogger *relogger;
-	struct relog_selection selection;
-	bool by_time;
-	uint64_t from, to;            /* in the clock of the output, both inclusive */
-	uint64_t start, stop;         /* stop: latest time of all processes */
-	struct common_hash_map stops; /* pid: end of the PT of the process behind `to`; PTL_NO_ID: of the PT of CPUs */
-	struct ptl_state *state;
-	/* PT of CPUs is kept, so all context switches are kept: switches tell the thread of the PT */
-	bool of_cpus;
-	/* PT of CPUs has compressed returns: decoding needs the code of all processes */
-	bool everyone;
-	struct relog_switches switches; /* last switches before start */
-	bool reported;                  /* start rundown has been written, or is not needed */
-	bool ended;                     /* end rundown has been written, or is not needed */
-	struct common_hash_map others;  /* dropped processes with a kept start event */
-	struct relog_kept_blobs blobs;
-	struct relog_kept_blobs fileless; /* --drop-code: code without a file (vdso), which is kept */
-	struct ptl_stream_range kept;     /* kept range of the current stream; a plan points here */
-	struct ptl_bytes storage;         /* scratch memory of the current event */
-	struct ptl_bytes reported_storage;
-	uint64_t dropped_events, dropped_bytes;
-	bool any; /* the window has events */
-	bool truth_dropped;
-	bool live; /* the input is being written */
-	struct relog_late late;
-};
 
 /* ---- before the first event ------------------------------------------------------------------ */
 
-/*
- * Converts a time of the output to the clock of an input. A time before the input's clock starts becomes 0; 0 and
- * UINT64_MAX (no bound) stay.
- */
-static uint64_t own_time(uint64_t time, int64_t shift)
-{
-	if (time == 0 || time == UINT64_MAX)
-		return time;
-	if (shift > 0 && time < (uint64_t)shift)
-		return 0;
-	return time - (uint64_t)shift;
-}
-
-static int range_of(const struct cut *cut, struct ptl_relogger_input *input, const struct ptl_stream *stream,
-		    struct relog_cut_range *range)
-{
-	struct ptl_relogger_input_info info;
-	int status;
-
-	ptl_relogger_input_info(input, &info);
-	status = relog_cut_pt_range(ptl_relogger_input_trace(input), stream, own_time(cut->from, info.time_shift),
-				    own_time(cut->to, info.time_shift), range);
-	if (range->first_time)
-		range->first_time += (uint64_t)info.time_shift;
-	if (range->last_time != UINT64_MAX)
-		range->last_time += (uint64_t)info.time_shift;
-	return status;
-}
-
-/* Widens [start, stop] to the segments that the stream needs. */
-static int look_at_stream(struct cut *cut, struct ptl_relogger_input *input, const struct ptl_stream *stream)
-{
-	struct ptl_stream mapped = *stream;
-	struct relog_cut_range range;
-	const uint64_t *stop;
-	int status = relog_map_stream(input, &mapped);
-
-	if (status || !relog_wants_stream(&cut->selection, &mapped))
-		return status;
-	status = range_of(cut, input, stream, &range);
-	if (status || !range.any)
-		return status;
-	if (range.first_time < cut->start)
-		cut->start = range.first_time;
-	if (range.last_time > cut->stop)
-		cut->stop = range.last_time;
-	stop = common_hash_map_get(&cut->stops, mapped.pid);
-	if (stop && *stop >= range.last_time)
-		return 0;
-	return common_hash_map_put(&cut->stops, mapped.pid, range.last_time);
-}
-
-static int look_at_streams(struct cut *cut, struct ptl_relogger_input *input)
-{
-	struct ptl_trace *trace = ptl_relogger_input_trace(input);
-	int status = 0;
-
-	for (size_t i = 0; !status && i < ptl_stream_count(trace); i++)
-		if (ptl_stream_at(trace, i)->kind == PTL_KIND_PT)
-			status = look_at_stream(cut, input, ptl_stream_at(trace, i));
-	return status;
-}
-
-static bool note_pt_of_cpu(struct cut *cut, const struct ptl_trace *trace, const struct ptl_stream *stream)
-{
-	if (stream->kind != PTL_KIND_PT || stream->pid != PTL_NO_ID)
-		return false;
-	cut->of_cpus = true;
-	cut->everyone |= ptl_trace_machine(trace)->return_compression;
-	return true;
-}
-
-static void look_for_pt_of_cpus(struct cut *cut)
-{
-	for (size_t i = 0; i < ptl_relogger_input_count(cut->relogger); i++) {
-		const struct ptl_trace *trace = ptl_relogger_input_trace(ptl_relogger_input_at(cut->relogger, i));
-
-		for (size_t k = 0; k < ptl_stream_count(trace); k++)
-			(void)note_pt_of_cpu(cut, trace, ptl_stream_at(trace, k));
-	}
-}
-
-static int choose_times(struct cut *cut)
+static int choose_times(struct relog_cut *cut)
 {
 	const struct relog_cut_settings *settings = cut->settings;
 	int status = relog_cut_times(settings, cut->relogger, &cut->from, &cut->to);
@@ -153,7 +34,7 @@ static int choose_times(struct cut *cut)
 	cut->stop = cut->to;
 	for (size_t i = 0; !status && cut->by_time && !settings->drop_pt && i < ptl_relogger_input_count(cut->relogger);
 	     i++)
-		status = look_at_streams(cut, ptl_relogger_input_at(cut->relogger, i));
+		status = relog_cut_look_at_streams(cut, ptl_relogger_input_at(cut->relogger, i));
 	cut->reported = !cut->start;
 	cut->ended = cut->to == UINT64_MAX;
 	return status;
@@ -163,13 +44,13 @@ static int take_inherited(void *context, struct ptl_state *state, uint32_t pid, 
 
 static int cut_begin(void *context, struct ptl_relogger *relogger)
 {
-	struct cut *cut = context;
+	struct relog_cut *cut = context;
 	int status;
 
 	cut->relogger = relogger;
 	cut->live = format_relogger_is_live(relogger);
 	if (!cut->settings->drop_pt)
-		look_for_pt_of_cpus(cut);
+		relog_cut_look_for_pt_of_cpus(cut);
 	status = relog_select(&cut->selection, cut->settings, relogger);
 	if (!status)
 		status = choose_times(cut);
@@ -188,7 +69,7 @@ static int cut_begin(void *context, struct ptl_relogger *relogger)
 
 /* ---- rundown --------------------------------------------------------------------------------- */
 
-static int note_blobs(struct cut *cut, const struct relog_subject *subject)
+static int note_blobs(struct relog_cut *cut, const struct relog_subject *subject)
 {
 	const struct ptl_image_event *image = &subject->event.image;
 	int status = relog_kept_blobs_note_event(&cut->blobs, subject);
@@ -199,19 +80,19 @@ static int note_blobs(struct cut *cut, const struct relog_subject *subject)
 	return status;
 }
 
-static bool keeps_process(const struct cut *cut, uint32_t pid)
+static bool keeps_process(const struct relog_cut *cut, uint32_t pid)
 {
 	return cut->everyone || relog_wants_process(&cut->selection, pid);
 }
 
-static bool keeps_thread(const struct cut *cut, uint32_t tid)
+static bool keeps_thread(const struct relog_cut *cut, uint32_t tid)
 {
 	return cut->everyone || common_id_set_has(&cut->settings->tids, tid);
 }
 
 static int take_reported(void *context, const struct ptl_event *event)
 {
-	struct cut *cut = context;
+	struct relog_cut *cut = context;
 	struct relog_subject subject;
 
 	relog_subject_of(event, &cut->reported_storage, &subject);
@@ -222,7 +103,7 @@ static int take_reported(void *context, const struct ptl_event *event)
 	return ptl_relogger_inject_record(cut->relogger, event);
 }
 
-static struct ptl_rundown rundown_of(struct cut *cut, uint32_t pid, uint64_t time, uint8_t opcode)
+static struct ptl_rundown rundown_of(struct relog_cut *cut, uint32_t pid, uint64_t time, uint8_t opcode)
 {
 	return (struct ptl_rundown){.size = sizeof(struct ptl_rundown),
 				    .pid = pid,
@@ -236,7 +117,7 @@ static struct ptl_rundown rundown_of(struct cut *cut, uint32_t pid, uint64_t tim
  * Writes the start rundown just before the first kept event: live processes, threads, mappings, and the last switch of
  * each CPU.
  */
-static int write_start_rundown(struct cut *cut)
+static int write_start_rundown(struct relog_cut *cut)
 {
 	const struct ptl_rundown rundown = rundown_of(cut, PTL_NO_ID, cut->start - 1, PTL_OPCODE_START_RUNDOWN);
 	const int status = ptl_state_rundown(cut->state, &rundown);
@@ -248,7 +129,7 @@ static int write_start_rundown(struct cut *cut)
 /*
  * Writes the end rundown: processes and mappings that outlived the window. Called at the first event behind the window.
  */
-static int report_end(struct cut *cut)
+static int report_end(struct relog_cut *cut)
 {
 	const struct ptl_rundown rundown = rundown_of(cut, PTL_NO_ID, cut->to + 1, PTL_OPCODE_END_RUNDOWN);
 
@@ -259,7 +140,7 @@ static int report_end(struct cut *cut)
 /* Reports the inherited mappings of a kept process that was forked by a dropped process. */
 static int take_inherited(void *context, struct ptl_state *state, uint32_t pid, uint64_t start)
 {
-	struct cut *cut = context;
+	struct relog_cut *cut = context;
 	const struct ptl_rundown rundown = rundown_of(cut, pid, start, PTL_OPCODE_LOAD);
 	struct ptl_state_process process;
 
@@ -270,7 +151,7 @@ static int take_inherited(void *context, struct ptl_state *state, uint32_t pid, 
 }
 
 /* A kept child of a dropped process: adds the program of the parent to the child's start event. */
-static int name_program(struct cut *cut, struct ptl_trace_event *event, const struct relog_subject *subject)
+static int name_program(struct relog_cut *cut, struct ptl_trace_event *event, const struct relog_subject *subject)
 {
 	struct ptl_process_event data = subject->event.process;
 	struct ptl_state_process process;
@@ -293,7 +174,7 @@ static int name_program(struct cut *cut, struct ptl_trace_event *event, const st
 /* ---- events ---------------------------------------------------------------------------------- */
 
 /* Whether a kernel event is about a kept process. An event that the cut cannot decode may be about a kept process. */
-static bool is_about(const struct cut *cut, const struct ptl_event *event, const struct relog_subject *subject)
+static bool is_about(const struct relog_cut *cut, const struct ptl_event *event, const struct relog_subject *subject)
 {
 	if (subject->event.class == FORMAT_CLASS_NONE)
 		return false;
@@ -306,7 +187,7 @@ static bool is_about(const struct cut *cut, const struct ptl_event *event, const
 }
 
 /* A dropped process whose start event was kept gets its end event, too. *too: keep this event. */
-static int is_of_others(struct cut *cut, const struct relog_subject *subject, bool kept, bool *too)
+static int is_of_others(struct relog_cut *cut, const struct relog_subject *subject, bool kept, bool *too)
 {
 	*too = false;
 	if (subject->event.class != FORMAT_CLASS_PROCESS || !subject->understood || !cut->selection.by_process ||
@@ -319,7 +200,7 @@ static int is_of_others(struct cut *cut, const struct relog_subject *subject, bo
 }
 
 /* Behind the window, keeps only events that change code, until the last segment ends. */
-static bool is_in_time(const struct cut *cut, const struct ptl_event *event, const struct relog_subject *subject)
+static bool is_in_time(const struct relog_cut *cut, const struct ptl_event *event, const struct relog_subject *subject)
 {
 	const uint64_t *of_cpus, *own;
 
@@ -334,7 +215,8 @@ static bool is_in_time(const struct cut *cut, const struct ptl_event *event, con
 	return (own && event->time <= *own) || (of_cpus && event->time <= *of_cpus);
 }
 
-static int is_kept(struct cut *cut, const struct ptl_event *event, const struct relog_subject *subject, bool *kept)
+static int is_kept(struct relog_cut *cut, const struct ptl_event *event, const struct relog_subject *subject,
+		   bool *kept)
 {
 	const bool in_window = !cut->by_time || (event->time >= cut->from && event->time <= cut->to);
 	bool too;
@@ -352,7 +234,7 @@ static int is_kept(struct cut *cut, const struct ptl_event *event, const struct 
 }
 
 /* Reports processes whose start was not kept. */
-static int report_late(struct cut *cut, uint64_t time)
+static int report_late(struct relog_cut *cut, uint64_t time)
 {
 	const struct ptl_rundown rundown = rundown_of(cut, PTL_NO_ID, time, PTL_OPCODE_START_RUNDOWN);
 
@@ -361,7 +243,7 @@ static int report_late(struct cut *cut, uint64_t time)
 
 static int cut_take_event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
 {
-	struct cut *cut = context;
+	struct relog_cut *cut = context;
 	const struct ptl_event *record = ptl_event_record(event);
 	struct relog_subject subject;
 	bool kept;
@@ -399,87 +281,11 @@ static int cut_take_event(void *context, struct ptl_relogger *relogger, struct p
 	return status ? status : ptl_relogger_inject(relogger, event);
 }
 
-/* ---- streams, records, blobs ----------------------------------------------------------------- */
-
-static uint64_t kept_bytes(const struct ptl_stream *stream, const struct ptl_stream_range *range)
-{
-	const uint64_t end = range->end < stream->bytes ? range->end : stream->bytes;
-
-	return end > range->first ? end - range->first : 0;
-}
-
-static int cut_pt(struct cut *cut, struct ptl_relogger_input *input, const struct ptl_stream *stream,
-		  struct ptl_stream_plan *plan)
-{
-	struct relog_cut_range range;
-	const int status = range_of(cut, input, stream, &range);
-
-	if (status || range.all)
-		return status;
-	plan->drop = !range.any;
-	if (range.any) {
-		cut->kept = (struct ptl_stream_range){range.first, range.end};
-		plan->ranges = &cut->kept;
-		plan->range_count = 1;
-		cut->dropped_bytes += stream->bytes - kept_bytes(stream, &cut->kept);
-	}
-	return 0;
-}
-
-static bool is_dropped(const struct cut *cut, const struct ptl_stream *mapped)
-{
-	return (mapped->kind == PTL_KIND_PT || mapped->kind == PTL_KIND_TRUTH) &&
-	       (cut->settings->drop_pt || !relog_wants_stream(&cut->selection, mapped));
-}
-
-static int take_stream(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
-		       const struct ptl_stream *stream, struct ptl_stream_plan *plan)
-{
-	struct cut *cut = context;
-	struct ptl_stream mapped = *stream;
-	int status = relog_map_stream(input, &mapped);
-
-	if (status || (stream->kind != PTL_KIND_PT && stream->kind != PTL_KIND_TRUTH))
-		return status;
-	if (cut->live && !cut->settings->drop_pt && !cut->of_cpus &&
-	    note_pt_of_cpu(cut, ptl_relogger_input_trace(input), stream) && cut->dropped_events)
-		status = relog_late_switches(&cut->late, relogger);
-	if (is_dropped(cut, &mapped)) {
-		plan->drop = true;
-	} else if (stream->kind == PTL_KIND_TRUTH) {
-		plan->drop = cut->by_time;
-		cut->truth_dropped |= plan->drop;
-	} else if (cut->by_time && cut->live) {
-		status = common_fail(PTL_UNSUPPORTED,
-				     "Intel PT comes in a trace that said it has none: cut it when it is over");
-	} else if (cut->by_time) {
-		status = cut_pt(cut, input, stream, plan);
-	}
-	if (plan->drop && !cut->live)
-		cut->dropped_bytes += stream->bytes;
-	return status;
-}
-
-/* For an input that is being written, the dropped bytes of streams are known only at the end. */
-static int count_dropped(struct cut *cut)
-{
-	const struct ptl_relogger_input *input = ptl_relogger_input_at(cut->relogger, 0);
-	const struct ptl_trace *trace = ptl_relogger_input_trace(input);
-	int status = 0;
-
-	for (size_t i = 0; !status && cut->live && i < ptl_stream_count(trace); i++) {
-		struct ptl_stream mapped = *ptl_stream_at(trace, i);
-
-		status = relog_map_stream(input, &mapped);
-		if (!status && is_dropped(cut, &mapped))
-			cut->dropped_bytes += mapped.bytes;
-	}
-	return status;
-}
+/* ---- records, blobs ------------------------------------------------------------------------- */
 
 /* Drops attachments of dropped processes. */
-static int take_attachment(struct cut *cut, const struct ptl_relogger_input *input, const struct ptl_record *record,
-			   bool *keep)
+static int take_attachment(struct relog_cut *cut, const struct ptl_relogger_input *input,
+			   const struct ptl_record *record, bool *keep)
 {
 	struct ptl_attachment *attachment;
 	int status = format_attachment_of(record, &attachment);
@@ -502,7 +308,7 @@ static int take_attachment(struct cut *cut, const struct ptl_relogger_input *inp
 static int cut_take_record(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
 			   const struct ptl_record *record, bool *keep)
 {
-	struct cut *cut = context;
+	struct relog_cut *cut = context;
 	struct ptl_relogger_input_info info;
 	struct ptl_loss *loss;
 	uint64_t first, last;
@@ -532,7 +338,7 @@ static int cut_take_record(void *context, struct ptl_relogger *relogger, struct 
 static int take_blob(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
 		     const struct ptl_blob_info *blob, bool *keep)
 {
-	struct cut *cut = context;
+	struct relog_cut *cut = context;
 
 	(void)relogger;
 	if (blob->type == PTL_BLOB_CODE || blob->type == PTL_BLOB_SYMBOLS || blob->type == PTL_BLOB_DEBUG ||
@@ -545,7 +351,7 @@ static int take_blob(void *context, struct ptl_relogger *relogger, struct ptl_re
 }
 
 /* Warns of a window behind the recording. Intel PT without events lasts until the recording's end. */
-static void warn_of_nothing(const struct cut *cut)
+static void warn_of_nothing(const struct relog_cut *cut)
 {
 	const struct ptl_relogger_input *first = ptl_relogger_input_at(cut->relogger, 0);
 	const struct ptl_machine *machine = ptl_trace_machine(ptl_relogger_input_trace(first));
@@ -559,7 +365,7 @@ static void warn_of_nothing(const struct cut *cut)
 
 static int cut_end(void *context, struct ptl_relogger *relogger)
 {
-	struct cut *cut = context;
+	struct relog_cut *cut = context;
 	struct ptl_cut kept = {
 		.size = sizeof(kept),
 		.first = cut->by_time ? cut->from : 0,
@@ -571,7 +377,7 @@ static int cut_end(void *context, struct ptl_relogger *relogger)
 	int status = cut->reported ? 0 : write_start_rundown(cut);
 
 	if (!status)
-		status = count_dropped(cut);
+		status = relog_cut_count_dropped(cut);
 	kept.bytes = cut->dropped_bytes;
 	/* Flushes processes that forked with the last event. */
 	if (!status && cut->selection.by_process) {
@@ -594,7 +400,7 @@ static int cut_end(void *context, struct ptl_relogger *relogger)
 
 static void free_cut(void *state)
 {
-	struct cut *cut = state;
+	struct relog_cut *cut = state;
 
 	relog_selection_free(&cut->selection);
 	ptl_state_free(cut->state);
@@ -615,11 +421,11 @@ static int cut_add(const struct relog_settings *settings, struct ptl_relogger *r
 		.begin = cut_begin,
 		.event = cut_take_event,
 		.record = cut_take_record,
-		.stream = take_stream,
+		.stream = relog_cut_take_stream,
 		.end = cut_end,
 		.blob = take_blob,
 	};
-	struct cut *cut;
+	struct relog_cut *cut;
 
 	if (!relog_cut_wanted(&settings->cut))
 		return 0;
