@@ -387,3 +387,24 @@ size_t analysis_fold_find_unwound(const struct analysis_stack *stack, uint32_t f
 		return ANALYSIS_FOLD_NOT_FOUND;
 	return at;
 }
+
+int analysis_calls_end(const struct analysis_call_fold *calls, struct analysis_call_thread *thread)
+{
+	const struct analysis_fold fold = {.fold = calls, .observer = calls->observer, .thread = thread};
+	struct analysis_stack *current = thread->stack;
+	int status = current ? analysis_fold_pop_to(&fold, 0, ANALYSIS_CALL_UNFINISHED) : 0;
+
+	for (size_t i = 0; status == 0 && i < thread->stack_count; i++) {
+		thread->stack = thread->stacks[i];
+		if (!thread->stack->count)
+			continue;
+		if (calls->observer->change)
+			status = calls->observer->change(calls->observer->context, thread);
+		if (status == 0)
+			status = analysis_fold_pop_to(&fold, 0, ANALYSIS_CALL_UNFINISHED);
+	}
+	thread->stack = current;
+	common_hash_map_free(&thread->waiting);
+	thread->oldest = thread->youngest = NULL;
+	return status;
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Applies a piece of a summary to the stack of a thread. */
+#include "analysis/call/call_clock.h"
 #include "analysis/call/call_frame_state.h"
 
 /* Converts times to durations of the nodes. Returns the sum of all durations. */

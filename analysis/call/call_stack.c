@@ -2,9 +2,9 @@
 /* Builds a stack of frames from calls and returns, and handles calls and returns that do not match. */
 #include "analysis/call/call_stack.h"
 
+#include "analysis/call/call_clock.h"
 #include "analysis/call/call_frame_state.h"
-
-enum state { RUNNING, IN_KERNEL, IN_GAP, OUTSIDE };
+#include "analysis/call/call_resume.h"
 
 /* ---- jumps --------------------------------------------------------------------------------------- */
 
@@ -239,282 +239,7 @@ static int take_return(const struct analysis_fold *fold)
 	return transfer->flags & ANALYSIS_TRANSFER_OUTSIDE ? return_outside(fold) : return_elsewhere(fold);
 }
 
-/* ---- kernel and untraced code -------------------------------------------------------------------- */
-
-/* Finds the frame that the kernel interrupted. A restarted system call resumes two bytes before its return address. */
-static size_t find_interrupted(const struct analysis_call_thread *thread, uint64_t address, unsigned flags)
-{
-	const struct analysis_stack *stack = thread->stack;
-
-	for (size_t i = stack ? stack->count : 0; i-- > 0;) {
-		const struct analysis_frame *frame = &stack->frames[i];
-
-		if (frame->flags & flags && (frame->return_address == address || frame->return_address == address + 2))
-			return i;
-	}
-	return ANALYSIS_FOLD_NOT_FOUND;
-}
-
-static int take_far_return(const struct analysis_fold *fold)
-{
-	const struct analysis_call_thread *thread = fold->thread;
-	const size_t found = find_interrupted(thread, fold->transfer->to, ANALYSIS_CALL_KERNEL | ANALYSIS_CALL_SIGNAL);
-	uint64_t interrupted = 0;
-	uint32_t function;
-	int status = 0;
-
-	if (found != ANALYSIS_FOLD_NOT_FOUND)
-		return analysis_fold_pop_to(fold, found, 0);
-	/* The kernel resumes at an address that it did not interrupt: a signal handler. */
-	for (size_t i = thread->stack ? thread->stack->count : 0; i-- > 0;)
-		if (thread->stack->frames[i].flags & ANALYSIS_CALL_KERNEL) {
-			interrupted = thread->stack->frames[i].return_address;
-			status = analysis_fold_pop_to(fold, i, 0);
-			break;
-		}
-	if (status == 0)
-		status = analysis_fold_function(fold, &function);
-	if (status < 0)
-		return status;
-	return analysis_fold_push(fold, function, interrupted,
-				  interrupted ? ANALYSIS_CALL_SIGNAL : ANALYSIS_CALL_INFERRED);
-}
-
-/* The process runs another program: ends all frames of the last program. */
-static int begin_program(const struct analysis_fold *fold, const struct flow_program *program)
-{
-	const struct analysis_call_observer *observer = fold->observer;
-	uint32_t function;
-	int status = analysis_calls_end(fold->fold, fold->thread);
-
-	fold->thread->program = program;
-	if (fold->thread->stack) {
-		fold->thread->stack->time = fold->thread->stack->instructions = 0;
-		fold->thread->stack->idle_time = fold->thread->stack->idle_instructions = 0;
-		fold->thread->stack->start = fold->thread->time;
-	}
-	if (status == 0 && observer->exec)
-		status = observer->exec(observer->context, fold->thread);
-	if (status == 0)
-		status = analysis_fold_function(fold, &function);
-	return status == 0
-		       ? analysis_fold_push(
-				 fold, function, 0,
-				 fold->transfer->flags & ANALYSIS_TRANSFER_START ? 0 : (unsigned)ANALYSIS_CALL_INFERRED)
-		       : status;
-}
-
-/*
- * The kernel resumes after a signal handler, but not at the interrupted address: the handler changed the address. The
- * target is in the interrupted function, in one of its callers, or in a function that will return to the interrupted
- * address.
- */
-static int resume_elsewhere(const struct analysis_fold *fold)
-{
-	struct analysis_call_thread *thread = fold->thread;
-	const uint64_t interrupted = analysis_fold_top(thread)->return_address;
-	const uint32_t covers = fold->transfer->function;
-	const struct analysis_frame *top;
-	uint32_t function;
-	size_t found;
-	int status = analysis_fold_pop(fold, 0);
-
-	top = analysis_fold_top(thread);
-	if (status < 0 || (top && covers != ANALYSIS_NO_FUNCTION && top->function == covers))
-		return status;
-	found = top && !(fold->transfer->flags & ANALYSIS_TRANSFER_START) ? analysis_fold_find_function(thread, covers)
-									  : ANALYSIS_FOLD_NOT_FOUND;
-	if (found != ANALYSIS_FOLD_NOT_FOUND)
-		return analysis_fold_pop_to(fold, found + 1, ANALYSIS_CALL_UNWOUND);
-	status = analysis_fold_function(fold, &function);
-	return status == 0 ? analysis_fold_push(fold, function, interrupted, analysis_fold_call_flags(fold)) : status;
-}
-
-static int resume_from_kernel(const struct analysis_fold *fold)
-{
-	const struct analysis_call_thread *thread = fold->thread;
-	const uint64_t to = fold->transfer->to;
-	const struct flow_program *program;
-	size_t found;
-	uint32_t function;
-	int status;
-
-	if (to == thread->expected || to + 2 == thread->expected)
-		return 0;
-	found = find_interrupted(thread, to, ANALYSIS_CALL_SIGNAL);
-	if (found != ANALYSIS_FOLD_NOT_FOUND)
-		return analysis_fold_pop_to(fold, found, 0);
-	if (analysis_fold_top(thread)->flags & ANALYSIS_CALL_RETURNED)
-		return resume_elsewhere(fold);
-	program = thread->process == FLOW_NONE
-			  ? NULL
-			  : flow_timeline_program_at(fold->fold->timeline, thread->process, thread->time);
-	if (program != thread->program)
-		return begin_program(fold, program);
-	status = analysis_fold_function(fold, &function);
-	return status == 0 ? analysis_fold_push(fold, function, thread->expected, ANALYSIS_CALL_SIGNAL) : status;
-}
-
-static int resume_from_outside(const struct analysis_fold *fold)
-{
-	struct analysis_call_thread *thread = fold->thread;
-	const struct analysis_transfer *transfer = fold->transfer;
-	const size_t found = analysis_fold_find_return(thread, transfer->to);
-	uint32_t function;
-	int status;
-
-	if (found != ANALYSIS_FOLD_NOT_FOUND)
-		return analysis_fold_pop_to(fold, found, 0);
-	if (!(transfer->flags & ANALYSIS_TRANSFER_START) && transfer->function != ANALYSIS_NO_FUNCTION) {
-		const size_t own = analysis_fold_top(thread)->function == transfer->function
-					   ? thread->stack->count - 1
-					   : analysis_fold_find_function(thread, transfer->function);
-
-		if (own != ANALYSIS_FOLD_NOT_FOUND)
-			return analysis_fold_pop_to(fold, own + 1, ANALYSIS_CALL_UNWOUND);
-	}
-	status = analysis_fold_function(fold, &function);
-	return status == 0 ? analysis_fold_push(fold, function, 0, ANALYSIS_CALL_INFERRED) : status;
-}
-
-static int begin_thread(const struct analysis_fold *fold)
-{
-	struct analysis_call_thread *thread = fold->thread;
-	uint32_t function;
-	const int status = analysis_fold_function(fold, &function);
-
-	if (status < 0)
-		return status;
-	if (thread->process != FLOW_NONE)
-		thread->program = flow_timeline_program_at(fold->fold->timeline, thread->process, thread->time);
-	return analysis_fold_push(fold, function, 0,
-				  fold->transfer->flags & ANALYSIS_TRANSFER_START ? 0
-										  : (unsigned)ANALYSIS_CALL_INFERRED);
-}
-
-/* The flow resumes after a gap: in the same call, in a caller, or in a new call. */
-static int resume_after_gap(const struct analysis_fold *fold)
-{
-	struct analysis_call_thread *thread = fold->thread;
-	const uint32_t covers = fold->transfer->function;
-	uint32_t function;
-	size_t found;
-	int status;
-
-	if (covers != ANALYSIS_NO_FUNCTION && analysis_fold_top(thread)->function == covers)
-		return 0;
-	found = covers == ANALYSIS_NO_FUNCTION ? analysis_fold_find_nameless(fold, fold->transfer->to)
-					       : analysis_fold_find_function(thread, covers);
-	if (found == ANALYSIS_FOLD_NOT_FOUND && covers == ANALYSIS_NO_FUNCTION)
-		return 0;
-	if (found != ANALYSIS_FOLD_NOT_FOUND)
-		return analysis_fold_pop_to(fold, found + 1, ANALYSIS_CALL_LOST);
-	status = analysis_fold_function(fold, &function);
-	return status == 0 ? analysis_fold_push(fold, function, 0, ANALYSIS_CALL_INFERRED) : status;
-}
-
-/*
- * Makes the pause of the flow a gap if ptl-record had paused the packets: the thread executed code in between, which is
- * neither the kernel nor a signal handler.
- */
-static int find_paused_packets(const struct analysis_fold *fold)
-{
-	struct analysis_call_thread *thread = fold->thread;
-	const uint64_t since = thread->resumed, passed = thread->time - thread->left;
-
-	thread->resumed = thread->time;
-	if (!flow_timeline_resumes(fold->fold->timeline, thread->tid, since, thread->time))
-		return 0;
-	if (thread->state == IN_KERNEL)
-		thread->absence.kernel -= passed;
-	thread->absence.gap += passed;
-	thread->lost = true;
-	return fold->observer->gap ? fold->observer->gap(fold->observer->context, thread) : 0;
-}
-
-static int take_resume(const struct analysis_fold *fold)
-{
-	struct analysis_call_thread *thread = fold->thread;
-	const bool kernel = thread->kernel_pause;
-	const int status = find_paused_packets(fold);
-
-	if (status < 0)
-		return status;
-	thread->state = RUNNING;
-	thread->kernel_pause = false;
-	if (!analysis_fold_top(thread))
-		return begin_thread(fold);
-	if (thread->lost)
-		return resume_after_gap(fold);
-	return kernel ? resume_from_kernel(fold) : resume_from_outside(fold);
-}
-
-static int take_go_on(const struct analysis_fold *fold)
-{
-	fold->thread->state = RUNNING;
-	return analysis_fold_top(fold->thread) ? resume_after_gap(fold) : begin_thread(fold);
-}
-
-static void take_pause(const struct analysis_fold *fold)
-{
-	struct analysis_call_thread *thread = fold->thread;
-
-	thread->expected = fold->transfer->address;
-	thread->kernel_pause = fold->transfer->flags & ANALYSIS_TRANSFER_KERNEL;
-	thread->state = thread->kernel_pause ? IN_KERNEL : OUTSIDE;
-	thread->left = thread->time;
-}
-
 /* ---- transfers ----------------------------------------------------------------------------------- */
-
-static void add_absence(struct analysis_call_thread *thread, uint64_t nanoseconds)
-{
-	if (thread->state == IN_KERNEL)
-		thread->absence.kernel += nanoseconds;
-	else if (thread->state == IN_GAP)
-		thread->absence.gap += nanoseconds;
-}
-
-/* Lets time pass on the stack, with or without frames. */
-static void pass_time(struct analysis_stack *stack, uint64_t nanoseconds)
-{
-	if (!stack)
-		return;
-	stack->time += nanoseconds;
-	if (!stack->count)
-		stack->idle_time += nanoseconds;
-}
-
-void analysis_calls_pass(struct analysis_call_thread *thread, uint64_t instructions, uint64_t time)
-{
-	thread->instructions += instructions;
-	if (thread->stack) {
-		thread->stack->instructions += instructions;
-		if (!thread->stack->count)
-			thread->stack->idle_instructions += instructions;
-	}
-	if (time <= thread->time)
-		return;
-	if (thread->time) {
-		const uint64_t passed = time - thread->time;
-
-		pass_time(thread->stack, passed);
-		if (thread->state != RUNNING)
-			add_absence(thread, passed);
-	}
-	thread->time = time;
-}
-
-void analysis_calls_off(struct analysis_call_thread *thread, uint64_t time)
-{
-	if (time <= thread->time)
-		return;
-	if (thread->time) {
-		thread->absence.off += time - thread->time;
-		pass_time(thread->stack, time - thread->time);
-	}
-	thread->time = time;
-}
 
 static int take_other_transfer(const struct analysis_fold *fold)
 {
@@ -527,25 +252,25 @@ static int take_other_transfer(const struct analysis_fold *fold)
 	case ANALYSIS_TRANSFER_JUMP:
 		return take_jump(fold);
 	case ANALYSIS_TRANSFER_FAR_RETURN:
-		return take_far_return(fold);
+		return analysis_fold_far_return(fold);
 	case ANALYSIS_TRANSFER_FAR_CALL:
 	case ANALYSIS_TRANSFER_INTERRUPT:
 		status = analysis_fold_function(fold, &function);
 		return status == 0 ? analysis_fold_push(fold, function, transfer->address, ANALYSIS_CALL_KERNEL)
 				   : status;
 	case ANALYSIS_TRANSFER_PAUSE:
-		take_pause(fold);
+		analysis_fold_pause(fold);
 		return 0;
 	case ANALYSIS_TRANSFER_RESUME:
-		status = take_resume(fold);
+		status = analysis_fold_resume(fold);
 		thread->lost = false;
 		return status;
 	case ANALYSIS_TRANSFER_GAP:
 		thread->lost = true;
-		thread->state = IN_GAP;
+		thread->state = ANALYSIS_THREAD_IN_GAP;
 		return fold->observer->gap ? fold->observer->gap(fold->observer->context, thread) : 0;
 	case ANALYSIS_TRANSFER_GO_ON:
-		status = take_go_on(fold);
+		status = analysis_fold_go_on(fold);
 		thread->lost = false;
 		return status;
 	default:
@@ -620,26 +345,5 @@ int analysis_calls_take(const struct analysis_call_fold *calls, struct analysis_
 	}
 	for (; status == 0 && fold.piece < taken; fold.piece++)
 		status = analysis_fold_take_piece(&fold, part->summary, fold.piece);
-	return status;
-}
-
-int analysis_calls_end(const struct analysis_call_fold *calls, struct analysis_call_thread *thread)
-{
-	const struct analysis_fold fold = {.fold = calls, .observer = calls->observer, .thread = thread};
-	struct analysis_stack *current = thread->stack;
-	int status = current ? analysis_fold_pop_to(&fold, 0, ANALYSIS_CALL_UNFINISHED) : 0;
-
-	for (size_t i = 0; status == 0 && i < thread->stack_count; i++) {
-		thread->stack = thread->stacks[i];
-		if (!thread->stack->count)
-			continue;
-		if (calls->observer->change)
-			status = calls->observer->change(calls->observer->context, thread);
-		if (status == 0)
-			status = analysis_fold_pop_to(&fold, 0, ANALYSIS_CALL_UNFINISHED);
-	}
-	thread->stack = current;
-	common_hash_map_free(&thread->waiting);
-	thread->oldest = thread->youngest = NULL;
 	return status;
 }

@@ -94,7 +94,7 @@ struct analysis_call_thread {
 	uint64_t budget; /* frames that searches may still visit */
 	uint32_t process, pid, thread, tid, cpu;
 	uint64_t expected; /* address at which tracing resumes */
-	uint8_t state;     /* why time passes: enum state in call_stack.c */
+	uint8_t state;     /* why time passes: enum analysis_thread_state */
 	bool lost;         /* flow was missing since the last transfer */
 	bool kernel_pause;
 	uint64_t left;    /* time of the last pause of the flow */
@@ -175,10 +175,6 @@ struct analysis_call_part {
 #define ANALYSIS_CALLS_AHEAD 200
 int analysis_calls_take(const struct analysis_call_fold *fold, struct analysis_call_thread *thread,
 			const struct analysis_call_part *part, size_t ahead);
-/* Adds instructions executed after the last transfer. time: of the last instruction; 0: unknown. */
-void analysis_calls_pass(struct analysis_call_thread *thread, uint64_t instructions, uint64_t time);
-/* The thread was switched out from the end of its flow so far until `time`. */
-void analysis_calls_off(struct analysis_call_thread *thread, uint64_t time);
 /* Ends all frames. */
 int analysis_calls_end(const struct analysis_call_fold *fold, struct analysis_call_thread *thread);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/call/call_clock.h"
 #include "analysis/call/call_shard.h"
 #include "analysis/call/place_cache.h"
 #include "analysis/call/transfer_state.h"
