@@ -4,8 +4,12 @@
 
 #include "flow/code/instruction.h"
 #include "flow/native/cache/block.h"
+#include "flow/native/gap.h"
 #include "flow/native/mode_packet.h"
 #include "flow/native/pending_event.h"
+#include "flow/native/resynchronise.h"
+#include "flow/native/walk.h"
+#include "flow/native/walk_out.h"
 #include "format/pt/last_ip.h"
 
 static void put_branch(struct native_decoder *decoder, uint8_t kind, uint8_t flags, uint64_t from, uint64_t to)
@@ -15,18 +19,6 @@ static void put_branch(struct native_decoder *decoder, uint8_t kind, uint8_t fla
 	event->flags = flags;
 	event->from = from;
 	event->to = to;
-}
-
-uint64_t native_resume_ip(const struct flow_block *last, bool has_ip, uint64_t ip)
-{
-	switch (last->branch) {
-	case FLOW_BRANCH_CALL:
-	case FLOW_BRANCH_CALL_INDIRECT:
-	case FLOW_BRANCH_FAR_CALL:
-		return last->ip + last->size;
-	default:
-		return has_ip ? ip : 0;
-	}
 }
 
 /* Walks to the address of the FUP. Other announced changes come after the FUP, even if flow is lost on the way. */

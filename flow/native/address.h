@@ -3,7 +3,7 @@
 #ifndef FLOW_NATIVE_ADDRESS_H
 #define FLOW_NATIVE_ADDRESS_H
 
-#include "flow/native/walk.h"
+#include "flow/native/decoder.h"
 
 /* Handles TIP. */
 void native_on_tip(struct native_decoder *decoder, bool has_ip, uint64_t ip);
@@ -16,11 +16,5 @@ void native_on_fup(struct native_decoder *decoder, bool has_ip, uint64_t ip);
 
 /* Adds the event of a PTWRITE executed at ip, behind the instruction. */
 void native_after_ptwrite(struct native_decoder *decoder, uint64_t ip);
-
-/*
- * Returns the address where flow resumes after packets were disabled: behind a call, or at the target of any other
- * branch. 0: unknown.
- */
-uint64_t native_resume_ip(const struct flow_block *last, bool has_ip, uint64_t ip);
 
 #endif

@@ -4,7 +4,10 @@
 
 #include "flow/native/counter_walk.h"
 #include "flow/native/fast_path.h"
-#include "flow/native/interleaved_tnt.h"
+#include "flow/native/gap.h"
+#include "flow/native/interleaved_packet.h"
+#include "flow/native/return_stack.h"
+#include "flow/native/walk.h"
 
 #define INLINE static inline __attribute__((always_inline))
 

@@ -4,7 +4,7 @@
 #define FLOW_NATIVE_COUNT_PATH_H
 
 #include "flow/native/interleaved.h"
-#include "flow/native/walk.h"
+#include "flow/native/decoder.h"
 
 /*
  * Decodes packets of the slot as long as each packet is a PAD, TNT, TIP or a packet of time, no event is pending, and

@@ -3,12 +3,15 @@
 #include "flow/native/cache/packet_word.h"
 #include "flow/native/count_path.h"
 #include "flow/native/fast_path.h"
-#include "flow/native/interleaved.h"
+#include "flow/native/gap.h"
+#include "flow/native/interleaved_packet.h"
 #include "flow/native/mode_packet.h"
 #include "flow/native/packet.h"
 #include "flow/native/pending_event.h"
+#include "flow/native/resynchronise.h"
 #include "flow/native/return_stack.h"
 #include "flow/native/step_path.h"
+#include "flow/native/walk.h"
 #include "flow/segment/packets.h"
 
 #include <string.h>
@@ -25,18 +28,6 @@ void native_decoder_use(struct native_decoder *decoder, struct native_code *code
 		each->out.generation = &code->generation;
 		each = each->others;
 	} while (each != decoder);
-}
-
-void native_decoder_clear_tnt_cache(struct native_decoder *decoder)
-{
-	struct native_decoder *each = decoder;
-
-	do {
-		native_output_flush(&each->out);
-		each = each->others;
-	} while (each != decoder);
-	native_tnt_cache_clear(&decoder->code->tnt_cache);
-	decoder->code->generation++;
 }
 
 /* Forgets the region of a return site. A shared site stays, and an own site takes its place. */

@@ -173,12 +173,6 @@ void native_decoder_close(struct native_decoder *decoder);
  */
 void native_decoder_use(struct native_decoder *decoder, struct native_code *code);
 
-/*
- * Clears the TNT cache. All decoders of the code flush their batches first, because the batches point to the cache's
- * runs.
- */
-void native_decoder_clear_tnt_cache(struct native_decoder *decoder);
-
 /* Clears all code, which may differ from here on. Flow continues at the same address. */
 void native_decoder_clear(struct native_decoder *decoder);
 /* Invalidates the code in these spans: see native_code_change. Flow continues at the same address. */

@@ -4,6 +4,8 @@
 
 #include "flow/code/instruction.h"
 #include "flow/native/cache/block.h"
+#include "flow/native/gap.h"
+#include "flow/native/walk.h"
 
 typedef bool is_function(const struct flow_instruction *instruction, const uint8_t *code);
 

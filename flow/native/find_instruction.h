@@ -3,7 +3,7 @@
 #ifndef FLOW_NATIVE_FIND_INSTRUCTION_H
 #define FLOW_NATIVE_FIND_INSTRUCTION_H
 
-#include "flow/native/walk.h"
+#include "flow/native/decoder.h"
 
 /*
  * Finds the first instruction of a kind (NATIVE_PTWRITE, NATIVE_WRITES_CR3 or NATIVE_SETS_VMCS) that flow reaches

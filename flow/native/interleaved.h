@@ -41,8 +41,6 @@ struct native_interleaved {
 	const uint8_t *refused;  /* the decoder decodes all packets before this packet */
 };
 
-/* Checks whether TNT packets follow that the TNT16 cache can count from the current state. */
-bool native_interleaved_ready(const struct native_interleaved *slot);
 /* Allocates the slots. first: decoder with the code. Returns PTL_NO_MEMORY. */
 int native_interleaved_open(struct native_interleaved **slots, struct native_decoder *first);
 void native_interleaved_close(struct native_interleaved *slots);

@@ -5,9 +5,11 @@
  */
 #include "flow/native/interleaved_tnt.h"
 
+#include "flow/native/interleaved_packet.h"
+#include "flow/native/return_stack.h"
+
 #include "common/bytes.h"
 #include "flow/native/cache/tnt16.h"
-#include "flow/native/walk.h"
 
 /* maximum bytes of a slot's turn: an MTC and a TNT-64 packet */
 #define TURN (FORMAT_PT_SIZE_MTC + FORMAT_PT_SIZE_TNT_64)

@@ -5,8 +5,11 @@
 #include "flow/native/address.h"
 #include "flow/native/cache/block.h"
 #include "flow/native/find_instruction.h"
+#include "flow/native/gap.h"
 #include "flow/native/mode_packet.h"
 #include "flow/native/pending_event.h"
+#include "flow/native/resynchronise.h"
+#include "flow/native/walk.h"
 #include "flow/segment/turn.h"
 #include "format/pt/last_ip.h"
 

@@ -3,7 +3,7 @@
 #ifndef FLOW_NATIVE_PACKET_H
 #define FLOW_NATIVE_PACKET_H
 
-#include "flow/native/walk.h"
+#include "flow/native/decoder.h"
 
 /* Handles any packet outside of PSB+, except PAD and PSB. */
 void native_packet(struct native_decoder *decoder, const struct ptl_pt_packet *packet);

@@ -1,10 +1,46 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Saves and restores the return stack between the parts of a segment. */
+/* The return stack: calls of the batch, and calls of earlier parts of a segment. */
 #include "flow/native/return_stack.h"
 
 #include <string.h>
 
-#include "flow/native/walk.h"
+/*
+ * Pops calls. An empty stack stays empty; `missing` counts popped calls from before the part, which are not on the
+ * stack yet.
+ */
+static void pop(struct native_decoder *decoder, unsigned count)
+{
+	if (count > decoder->calls.count) {
+		decoder->calls.missing += count - decoder->calls.count;
+		count = decoder->calls.count;
+	}
+	decoder->calls.count -= count;
+	decoder->calls.top -= count;
+}
+
+void native_update_stack(struct native_decoder *decoder)
+{
+	for (; decoder->calls.runs < decoder->out.run_count; decoder->calls.runs++) {
+		const struct native_run *run = (const struct native_run *)decoder->out.runs[decoder->calls.runs];
+
+		pop(decoder, decoder->calls.returning + run->pops);
+		decoder->calls.returning = run->returns;
+		for (uint32_t i = 0; i < run->push_count; i++)
+			decoder->calls.sites[decoder->calls.top++ % NATIVE_STACK] = run->pushes[i];
+		decoder->calls.count += run->push_count;
+		if (decoder->calls.count > NATIVE_STACK)
+			decoder->calls.count = NATIVE_STACK;
+	}
+}
+
+void native_complete_stack(struct native_decoder *decoder)
+{
+	native_update_stack(decoder);
+	pop(decoder, decoder->calls.returning);
+	decoder->calls.returning = false;
+}
+
+/* --- between parts of a segment ----------------------------------------------------------------------- */
 
 static struct native_return_site *return_site_at(const struct native_decoder *decoder, unsigned at)
 {

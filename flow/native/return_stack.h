@@ -9,6 +9,23 @@
 #include "flow/native/decoder.h"
 
 /*
+ * Updates the return stack with the runs of the batch. If flow is still at a return at the end of the last run
+ * (returning), this return is not popped.
+ */
+void native_update_stack(struct native_decoder *decoder);
+/* As native_update_stack, after flow has left the last run: a return at the run's end is popped. */
+void native_complete_stack(struct native_decoder *decoder);
+
+/* Forgets all calls so far. */
+static inline void native_clear_stack(struct native_decoder *decoder)
+{
+	decoder->calls.count = 0;
+	decoder->calls.runs = decoder->out.run_count;
+	decoder->calls.returning = false;
+	decoder->calls.before = NULL;
+}
+
+/*
  * Puts the calls from before the part (decoder->calls.before) below the calls on the stack, except the calls that the
  * part's returns have popped. Called once, when a return needs an older call; without compressed returns over context
  * switches, the cost is zero. If a gap hides calls, returns to such calls are gaps (FLOW_GAP_SWITCH).

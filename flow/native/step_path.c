@@ -7,7 +7,10 @@
 
 #include "flow/native/counter_walk.h"
 #include "flow/native/fast_path.h"
-#include "flow/native/interleaved_tnt.h"
+#include "flow/native/gap.h"
+#include "flow/native/interleaved_packet.h"
+#include "flow/native/return_stack.h"
+#include "flow/native/walk.h"
 
 /* The decoder's state during the path. */
 struct path {

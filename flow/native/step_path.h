@@ -3,7 +3,7 @@
 #ifndef FLOW_NATIVE_STEP_PATH_H
 #define FLOW_NATIVE_STEP_PATH_H
 
-#include "flow/native/walk.h"
+#include "flow/native/decoder.h"
 
 /*
  * Decodes packets as long as each packet is a PAD, TNT, TIP or a packet of time, no event is pending, and counters can

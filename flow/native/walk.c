@@ -2,8 +2,8 @@
 /* Follows the code as packets decide, and adds executed code to the batch. */
 #include "flow/native/walk.h"
 
-#include "flow/native/address.h"
 #include "flow/native/cache/block.h"
+#include "flow/native/gap.h"
 #include "flow/native/return_stack.h"
 
 static void fail_memory(struct native_decoder *decoder)
@@ -11,42 +11,6 @@ static void fail_memory(struct native_decoder *decoder)
 	decoder->no_memory = true;
 	decoder->failed = true;
 	decoder->region = NULL;
-}
-
-/*
- * Pops calls. An empty stack stays empty; `missing` counts popped calls from before the part, which are not on the
- * stack yet.
- */
-static void pop(struct native_decoder *decoder, unsigned count)
-{
-	if (count > decoder->calls.count) {
-		decoder->calls.missing += count - decoder->calls.count;
-		count = decoder->calls.count;
-	}
-	decoder->calls.count -= count;
-	decoder->calls.top -= count;
-}
-
-void native_update_stack(struct native_decoder *decoder)
-{
-	for (; decoder->calls.runs < decoder->out.run_count; decoder->calls.runs++) {
-		const struct native_run *run = (const struct native_run *)decoder->out.runs[decoder->calls.runs];
-
-		pop(decoder, decoder->calls.returning + run->pops);
-		decoder->calls.returning = run->returns;
-		for (uint32_t i = 0; i < run->push_count; i++)
-			decoder->calls.sites[decoder->calls.top++ % NATIVE_STACK] = run->pushes[i];
-		decoder->calls.count += run->push_count;
-		if (decoder->calls.count > NATIVE_STACK)
-			decoder->calls.count = NATIVE_STACK;
-	}
-}
-
-void native_complete_stack(struct native_decoder *decoder)
-{
-	native_update_stack(decoder);
-	pop(decoder, decoder->calls.returning);
-	decoder->calls.returning = false;
 }
 
 static void enter_region(struct native_decoder *decoder, struct native_region *region)
@@ -199,13 +163,29 @@ void native_drop_held(struct native_decoder *decoder, bool gap)
 	}
 }
 
+/*
+ * Clears the TNT cache. All decoders of the code flush their batches first, because the batches point to the cache's
+ * runs.
+ */
+static void clear_tnt_cache(struct native_decoder *decoder)
+{
+	struct native_decoder *each = decoder;
+
+	do {
+		native_output_flush(&each->out);
+		each = each->others;
+	} while (each != decoder);
+	native_tnt_cache_clear(&decoder->code->tnt_cache);
+	decoder->code->generation++;
+}
+
 /* Makes the entry of the key in the current region. Returns NULL without memory. */
 static const struct native_tnt_entry *find_run(struct native_decoder *decoder, uint32_t key)
 {
 	const struct native_tnt_entry *entry;
 
 	if (native_tnt_cache_full(&decoder->code->tnt_cache))
-		native_decoder_clear_tnt_cache(decoder);
+		clear_tnt_cache(decoder);
 	entry = native_tnt_cache_add(decoder->code, decoder->region, key);
 	if (!entry)
 		fail_memory(decoder);

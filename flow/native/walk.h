@@ -3,7 +3,7 @@
 #ifndef FLOW_NATIVE_WALK_H
 #define FLOW_NATIVE_WALK_H
 
-#include "flow/native/resynchronise.h"
+#include "flow/native/decoder.h"
 
 /* maximum number of consecutive regions without a packet; more are an endless loop */
 #define NATIVE_LOOP_REGIONS 1024
@@ -13,23 +13,6 @@ void native_go(struct native_decoder *decoder, uint64_t ip);
 
 /* As native_go, for an address where flow often goes. */
 void native_go_target(struct native_decoder *decoder, uint64_t ip);
-
-/*
- * Updates the return stack with the runs of the batch. If flow is still at a return at the end of the last run
- * (returning), this return is not popped.
- */
-void native_update_stack(struct native_decoder *decoder);
-/* As native_update_stack, after flow has left the last run: a return at the run's end is popped. */
-void native_complete_stack(struct native_decoder *decoder);
-
-/* Forgets all calls so far. */
-static inline void native_clear_stack(struct native_decoder *decoder)
-{
-	decoder->calls.count = 0;
-	decoder->calls.runs = decoder->out.run_count;
-	decoder->calls.returning = false;
-	decoder->calls.before = NULL;
-}
 
 /* Follows `count` TNT bits, the oldest highest; works for any number of bits in any state. */
 void native_take_bits(struct native_decoder *decoder, uint64_t bits, unsigned count);
@@ -67,9 +50,6 @@ bool native_reaches(struct native_decoder *decoder, uint64_t ip);
 
 /* Returns the next branch, if the branch needs a TIP and ends before `end`; 0: no such branch. Adds nothing. */
 uint64_t native_branch_before(struct native_decoder *decoder, uint64_t end);
-
-/* walk_out.c. Handles a TIP.PGD without a FUP. ip: target of the flow, if has_ip. Returns false after a gap. */
-bool native_walk_out(struct native_decoder *decoder, bool has_ip, uint64_t ip);
 
 /* Adds all code up to a far transfer, if flow reaches a far transfer without a packet; otherwise returns false. */
 bool native_pass_far(struct native_decoder *decoder);

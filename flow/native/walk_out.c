@@ -1,8 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds the branch by which flow left the traced code. */
-#include "flow/native/address.h"
+#include "flow/native/walk_out.h"
+
 #include "flow/native/cache/block.h"
+#include "flow/native/gap.h"
 #include "flow/native/walk.h"
+
+uint64_t native_resume_ip(const struct flow_block *last, bool has_ip, uint64_t ip)
+{
+	switch (last->branch) {
+	case FLOW_BRANCH_CALL:
+	case FLOW_BRANCH_CALL_INDIRECT:
+	case FLOW_BRANCH_FAR_CALL:
+		return last->ip + last->size;
+	default:
+		return has_ip ? ip : 0;
+	}
+}
 
 /* Checks whether the filters are known and exclude ip. */
 static bool is_filtered(const struct native_decoder *decoder, uint64_t ip)
