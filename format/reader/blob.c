@@ -296,13 +296,18 @@ static int read_found(struct ptl_trace *trace, const struct format_blob *blob, u
 	return 0;
 }
 
+/* Whether a blob comes from a store: a store is set, and the trace lacks the blob. */
+static bool is_in_store(const struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE])
+{
+	return trace->code_store && ptl_blob_number(trace, hash) == PTL_NO_ID;
+}
+
 int ptl_blob_read(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], size_t limit, uint8_t **data,
 		  size_t *size)
 {
 	const struct format_blob *blob;
 	uint8_t *out;
-	int status = format_code_store_serves(trace, hash) ? format_code_store_read(trace, hash, limit, data, size)
-							   : PTL_NOT_FOUND;
+	int status = is_in_store(trace, hash) ? format_code_store_read(trace, hash, limit, data, size) : PTL_NOT_FOUND;
 
 	if (status)
 		*data = NULL;
@@ -326,8 +331,8 @@ int ptl_blob_read_into(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE
 		       size_t *size)
 {
 	const struct format_blob *blob;
-	int status = format_code_store_serves(trace, hash) ? format_code_store_read_into(trace, hash, out, room, size)
-							   : PTL_NOT_FOUND;
+	int status = is_in_store(trace, hash) ? format_code_store_read_into(trace, hash, out, room, size)
+					      : PTL_NOT_FOUND;
 
 	if (status != PTL_NOT_FOUND)
 		return status;

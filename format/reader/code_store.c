@@ -82,8 +82,3 @@ int format_code_store_read_into(const struct ptl_trace *trace, const uint8_t has
 	fetch(trace, hash, room);
 	return common_content_read(trace->code_store, hash, out, room, size);
 }
-
-bool format_code_store_serves(const struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE])
-{
-	return trace->code_store && ptl_blob_number(trace, hash) == PTL_NO_ID;
-}

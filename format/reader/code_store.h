@@ -5,8 +5,6 @@
 
 #include <ptl/reader.h>
 
-/* Whether a blob comes from a store: a store is set, and the trace lacks the blob. */
-bool format_code_store_serves(const struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE]);
 /* As ptl_blob_read and ptl_blob_read_into, from the store of a trace with a store. */
 int format_code_store_read(const struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], size_t limit,
 			   uint8_t **data, size_t *size);

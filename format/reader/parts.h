@@ -105,26 +105,4 @@ int format_source_open(const char *path, const char **name);
  */
 int format_source_prepare(int *fd, const atomic_bool *cancelled, uint64_t *size);
 
-/* ---- events of several traces ------------------------------------------------------------------------ */
-
-struct format_merge_input {
-	struct ptl_trace *trace;
-	int64_t time_shift; /* nanoseconds added to the input's times */
-};
-
-/* Origin of an event. */
-struct format_merge_place {
-	size_t input;
-	size_t stream; /* number of the stream in the input's trace */
-};
-
-/*
- * As ptl_process, for several traces: of events with the same time, those of the first input come first. filter (may be
- * NULL) applies to times before the shift. event may be NULL: then buffers are only checked.
- */
-int format_merge_events(const struct format_merge_input *inputs, size_t count, const struct ptl_event_filter *filter,
-			int (*event)(void *context, const struct format_merge_place *place,
-				     const struct ptl_event *event),
-			void *context);
-
 #endif

@@ -139,6 +139,15 @@ struct ptl_trace *format_trace_new(int fd, const char *name, const struct ptl_op
 	return trace;
 }
 
+static void free_growth(struct format_growth *growth)
+{
+	if (!growth)
+		return;
+	if (growth->pipe >= 0)
+		close(growth->pipe);
+	free(growth);
+}
+
 void format_trace_free(struct ptl_trace *trace)
 {
 	for (size_t i = 0; i < trace->stream_count; i++) {
@@ -153,7 +162,7 @@ void format_trace_free(struct ptl_trace *trace)
 	free(trace->entries);
 	common_hash_map_free(&trace->stream_map);
 	common_row_index_free(&trace->blob_index);
-	format_growth_free(trace->growth);
+	free_growth(trace->growth);
 	format_metadata_free(trace);
 	format_damage_free(trace);
 	format_loaders_free(trace);

@@ -213,13 +213,6 @@ int format_header_read(struct ptl_trace *trace);
 /* Sorts the streams by id. PTL_NO_MEMORY. */
 int format_streams_sort(struct ptl_trace *trace);
 
-/* ---- growing -------------------------------------------------------------------------------------- */
-
-/* Passes events of a growing trace until the trace is over; as ptl_process. */
-int format_realtime_process(struct ptl_trace *trace, const struct ptl_event_filter *filter,
-			    const struct ptl_callbacks *callbacks, void *context);
-void format_growth_free(struct format_growth *growth);
-
 /* ---- payloads ------------------------------------------------------------------------------------- */
 
 /* Adds a piece to a blob. PTL_NO_MEMORY. */

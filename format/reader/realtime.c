@@ -12,7 +12,6 @@
 #include "common/file.h"
 #include "common/structure.h"
 #include "format/reader/live.h"
-#include "format/reader/merge.h"
 #include "format/reader/reader_internal.h"
 
 #define MILLISECOND 1000000u
@@ -27,15 +26,6 @@ static uint64_t realtime_now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &time);
 	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
-}
-
-void format_growth_free(struct format_growth *growth)
-{
-	if (!growth)
-		return;
-	if (growth->pipe >= 0)
-		close(growth->pipe);
-	free(growth);
 }
 
 /* ---- reading new data ------------------------------------------------------------------------ */
@@ -386,64 +376,5 @@ int ptl_open_realtime(const char *path, const struct ptl_realtime_options *optio
 	status = ptl_open_realtime_fd(fd, name, options, trace);
 	if (status)
 		close(fd);
-	return status;
-}
-
-/* ---- events ---------------------------------------------------------------------------------------------------------- */
-
-struct realtime {
-	struct ptl_trace *trace;
-	const struct ptl_callbacks *callbacks;
-	void *context;
-	struct format_merge *merge;
-};
-
-static int give_event(void *context, const struct format_merge_place *place, const struct ptl_event *event)
-{
-	const struct realtime *realtime = context;
-
-	(void)place;
-	return realtime->callbacks->event ? realtime->callbacks->event(realtime->context, realtime->trace, event) : 0;
-}
-
-/* Passes events until the trace is over. */
-static int follow_trace(struct realtime *realtime)
-{
-	struct ptl_trace *trace = realtime->trace;
-	bool more;
-	int status = 0;
-
-	for (;;) {
-		const bool over = trace->growth->over;
-
-		status = format_merge_run(realtime->merge, trace->growth->horizon);
-		if (status || over)
-			return status;
-		status = ptl_realtime_wait(trace, PAUSE, &more);
-		if (!status && more)
-			status = format_merge_resume(realtime->merge);
-		if (status)
-			return status;
-	}
-}
-
-int format_realtime_process(struct ptl_trace *trace, const struct ptl_event_filter *filter,
-			    const struct ptl_callbacks *callbacks, void *context)
-{
-	struct realtime realtime = {.trace = trace, .callbacks = callbacks, .context = context};
-	const struct format_merge_input input = {.trace = trace};
-	int status = 0;
-
-	trace->growth->processing = true;
-	if (callbacks->begin)
-		status = callbacks->begin(context, trace);
-	if (!status)
-		status = format_merge_new(&input, filter, give_event, &realtime, &realtime.merge);
-	if (!status)
-		status = follow_trace(&realtime);
-	format_merge_free(realtime.merge);
-	if (!status && callbacks->end)
-		status = callbacks->end(context, trace);
-	trace->growth->processing = false;
 	return status;
 }

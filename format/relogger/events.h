@@ -5,7 +5,7 @@
 
 #include <ptl/relogger.h>
 
-#include "format/reader/parts.h"
+#include "format/reader/merge.h"
 
 /* Passes an event of an input to the first stage. context: the relogger. */
 int format_relogger_take_event(void *context, const struct format_merge_place *place, const struct ptl_event *event);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Passes the events of all streams in order of time: a merge that opens each buffer only when its turn comes. */
-#include <inttypes.h>
+#include "format/reader/merge.h"
+
 #include <stdlib.h>
 
 #include "common/error.h"
 #include "common/heap.h"
-#include "common/structure.h"
 #include "format/event/events.h"
-#include "format/reader/merge.h"
 #include "format/reader/reader_internal.h"
 #include "format/reader/spill.h"
 
@@ -422,46 +421,4 @@ int format_merge_run(struct format_merge *merge, uint64_t until)
 {
 	merge->until = until;
 	return run_merge(merge);
-}
-
-/* ---- one trace ------------------------------------------------------------------------------------------------------- */
-
-/* Arguments of ptl_process. */
-struct process {
-	struct ptl_trace *trace;
-	const struct ptl_callbacks *callbacks;
-	void *context;
-};
-
-static int give_event(void *context, const struct format_merge_place *place, const struct ptl_event *event)
-{
-	const struct process *process = context;
-
-	(void)place;
-	return process->callbacks->event(process->context, process->trace, event);
-}
-
-int ptl_process(struct ptl_trace *trace, const struct ptl_event_filter *filter, const struct ptl_callbacks *callbacks,
-		void *context)
-{
-	struct ptl_event_filter times;
-	struct ptl_callbacks called;
-	struct process process = {trace, &called, context};
-	const struct format_merge_input input = {.trace = trace};
-	int status = common_structure_take_optional("ptl_event_filter", filter, &times, sizeof(times));
-
-	if (!status)
-		status = common_structure_take("ptl_callbacks", callbacks, &called, sizeof(called));
-	if (status)
-		return status;
-	/* A call from within a callback passes the events available now. */
-	if (trace->growth && !trace->growth->processing)
-		return format_realtime_process(trace, &times, &called, context);
-	if (called.begin)
-		status = called.begin(context, trace);
-	if (!status)
-		status = format_merge_events(&input, 1, &times, called.event ? give_event : NULL, &process);
-	if (!status && called.end)
-		status = called.end(context, trace);
-	return status;
 }
