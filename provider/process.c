@@ -6,7 +6,6 @@
 #include <stdio.h> /* renameat */
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -15,7 +14,6 @@
 #include <ptl/trace.h>
 
 #include "provider/names.h"
-#include "common/hash.h"
 #include "provider/state.h"
 
 #define MAP_SIZE PROVIDER_SHM_HEAP_OFFSET
@@ -31,20 +29,6 @@ uint64_t *provider_instance = &no_instance;
 uint32_t provider_thread_id(void)
 {
 	return (uint32_t)syscall(SYS_gettid);
-}
-
-uint64_t provider_random(void)
-{
-	static uint64_t calls;
-	struct timespec now;
-	uint64_t number;
-
-	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number)) {
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		number = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 44;
-		number += __atomic_add_fetch(&calls, COMMON_HASH_FACTOR, __ATOMIC_RELAXED);
-	}
-	return number ? number : 1;
 }
 
 /* ---- the lock ---- */

@@ -8,12 +8,6 @@
 #include "common/error.h"
 #include "common/vector.h"
 
-void analysis_transfers_free(struct analysis_transfers *transfers)
-{
-	free(transfers->list);
-	*transfers = (struct analysis_transfers){0};
-}
-
 /* ---- places -------------------------------------------------------------------------------------- */
 
 /* Returns NULL after a failure, with the error in walk->status. */

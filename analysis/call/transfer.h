@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "analysis/function/function_table.h"
 #include "flow/engine/engine.h"
@@ -51,7 +52,11 @@ struct analysis_transfers {
 	size_t count, capacity;
 };
 
-void analysis_transfers_free(struct analysis_transfers *transfers);
+static inline void analysis_transfers_free(struct analysis_transfers *transfers)
+{
+	free(transfers->list);
+	*transfers = (struct analysis_transfers){0};
+}
 
 /* Places that a worker has looked up. Not thread-safe. analysis_place_cache_new returns NULL without memory. */
 struct analysis_place_cache;

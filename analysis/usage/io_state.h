@@ -118,6 +118,8 @@ struct usage_io_done {
 	bool failed;
 };
 
+/* Returns the part of [from, to] within the window, in nanoseconds. */
+uint64_t usage_io_within(const struct usage_io *io, uint64_t from, uint64_t to);
 /* Counts an operation that ended. */
 int usage_io_add(struct usage_io *io, const struct usage_io_done *done);
 /* Counts an operation that had not ended at the end of the window. */

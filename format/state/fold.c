@@ -18,14 +18,6 @@ void format_fold_free(struct format_fold *fold)
 
 /* ---- forked processes ------------------------------------------------------------------------- */
 
-int format_fold_decide(struct format_fold *fold, struct format_fold_process *process)
-{
-	if (!process->undecided)
-		return 0;
-	process->undecided = false;
-	return fold->listener->spaces->inherits(fold->context, process);
-}
-
 int format_fold_settle(struct format_fold *fold, uint64_t time)
 {
 	uint32_t *undecided = fold->undecided;
@@ -63,16 +55,6 @@ static int fork_space(struct format_fold *fold, struct format_fold_process *proc
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
-
-int format_fold_need(struct format_fold *fold, uint32_t pid, struct format_fold_process **process)
-{
-	*process = fold->listener->processes->find(fold->context, pid);
-	if (!*process)
-		return fold->listener->processes->add(fold->context, pid, process);
-	if ((*process)->ended && fold->listener->forgets_ended)
-		*process = NULL;
-	return 0;
-}
 
 static struct format_fold_process *find_parent(struct format_fold *fold, const struct ptl_process_event *data)
 {

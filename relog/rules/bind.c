@@ -27,24 +27,6 @@ static bool names_provider(const struct rules_provider *provider, struct ptl_tra
 	return false;
 }
 
-int rules_provider_guid(const struct rules_run *run, const struct rules_provider *provider, struct query_place at,
-			struct ptl_guid *guid)
-{
-	*guid = provider->guid;
-	if (provider->has_guid)
-		return 0;
-	for (size_t t = 0; t < run->trace_count; t++)
-		for (size_t i = 0; i < ptl_schema_count(run->traces[t]); i++) {
-			const struct ptl_schema *schema = ptl_schema_at(run->traces[t], i);
-
-			*guid = schema->provider;
-			if (schema->provider_name && !strcmp(schema->provider_name, provider->name))
-				return 0;
-		}
-	return query_fail_at(run->rules->name, at,
-			     "expected a provider that is in the trace or has a GUID, found \"%.80s\"", provider->name);
-}
-
 /* ---- fields ------------------------------------------------------------------------------ */
 
 static bool locate_all(const struct ptl_schema *schema, struct rules_bound *bound)

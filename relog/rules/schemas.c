@@ -14,6 +14,24 @@ struct rules_schema_made {
 	struct common_arena arena;
 };
 
+int rules_provider_guid(const struct rules_run *run, const struct rules_provider *provider, struct query_place at,
+			struct ptl_guid *guid)
+{
+	*guid = provider->guid;
+	if (provider->has_guid)
+		return 0;
+	for (size_t t = 0; t < run->trace_count; t++)
+		for (size_t i = 0; i < ptl_schema_count(run->traces[t]); i++) {
+			const struct ptl_schema *schema = ptl_schema_at(run->traces[t], i);
+
+			*guid = schema->provider;
+			if (schema->provider_name && !strcmp(schema->provider_name, provider->name))
+				return 0;
+		}
+	return query_fail_at(run->rules->name, at,
+			     "expected a provider that is in the trace or has a GUID, found \"%.80s\"", provider->name);
+}
+
 static bool explains(const struct ptl_schema *schema, const struct ptl_descriptor *descriptor)
 {
 	return common_guid_equal(&schema->provider, &descriptor->provider) && schema->id == descriptor->id &&
