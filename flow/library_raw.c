@@ -55,6 +55,7 @@ static int write_machine(const struct raw *raw)
 		.clock = PTL_CLOCK_NONE,
 		.mode = 64,
 		.return_compression = true,
+		.guest_code = PTL_GUEST_CODE_ALL,
 	};
 	struct ptl_machine machine = raw->given->machine ? *raw->given->machine : unknown;
 

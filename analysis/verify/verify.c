@@ -129,11 +129,11 @@ static int add_event(struct record *record, const struct flow_event *event)
 		.kind = event->kind,
 		/* FLOW_EVENT_RESUMED is only a hint of the engine. */
 		.flags = event->kind == FLOW_GAP ? cause_of(event) : event->flags & ~FLOW_EVENT_RESUMED,
-		/* libipt 2.0 does not report the interrupt flag. */
-		.type = event->kind == FLOW_EXEC_MODE ? 0 : event->type,
+		/* libipt 2.0 does not report the interrupt flag, and the end of a guest is not looked for. */
+		.type = event->kind == FLOW_EXEC_MODE || event->kind == FLOW_GAP ? 0 : event->type,
 		.ip = event->kind == FLOW_GAP ? 0 : event->from,
 		.last_ip = event->kind == FLOW_GAP && event->cause != FLOW_GAP_OVERFLOW ? 0 : event->to,
-		.value = event->value,
+		.value = event->kind == FLOW_GAP ? 0 : event->value,
 	};
 	int status;
 

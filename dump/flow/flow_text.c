@@ -300,6 +300,8 @@ static void add_gap(const struct dump_flow_print *print, const struct flow_event
 		common_text_size(text, event->size);
 		common_text_add(text, " of packets not decoded");
 	}
+	if (event->value)
+		add_number(", VMCS ", event->value, text);
 }
 
 static const char *words_before_to(uint8_t kind)

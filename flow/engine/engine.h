@@ -23,6 +23,13 @@ struct flow_return_stack {
 	bool lost; /* a gap may hide older calls */
 };
 
+/* Meaning of packets of VMX non-root operation. */
+enum flow_guest {
+	FLOW_GUEST_NONE = 0, /* the machine was recorded from within: the packets belong to the process */
+	FLOW_GUEST_APART,    /* the packets belong to a guest whose code the process lacks: a gap, FLOW_GAP_GUEST */
+	FLOW_GUEST_SHARED,   /* the guest executes the process's code, with a TSC of its own */
+};
+
 /* A segment to decode. */
 struct flow_engine_input {
 	const struct flow_segment *segment;
@@ -40,6 +47,12 @@ struct flow_engine_input {
 	 */
 	uint32_t (*process)(void *context, uint64_t time);
 	void *process_context;
+	/*
+	 * Called once if packets are of VMX non-root operation (PIP with NR). Returns enum flow_guest; a negative result
+	 * ends the decoding. NULL: FLOW_GUEST_NONE.
+	 */
+	int (*has_guests)(void *context, const struct flow_engine_input *input);
+	void *guests_context;
 	/*
 	 * The segment's bytes, starting with the PSB. The engine may write up to FLOW_ENGINE_ROOM bytes behind the
 	 * segment, but must not change the bytes of the segment.

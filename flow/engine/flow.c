@@ -35,7 +35,7 @@ static const struct {
 static const char *const cause_names[FLOW_GAP_COUNT] = {
 	[FLOW_GAP_NONE] = "none",           [FLOW_GAP_OVERFLOW] = "overflow",      [FLOW_GAP_LOST] = "lost",
 	[FLOW_GAP_SYNC] = "unsynchronised", [FLOW_GAP_PACKET] = "damaged-packets", [FLOW_GAP_CODE] = "missing-code",
-	[FLOW_GAP_MISMATCH] = "mismatch",   [FLOW_GAP_SWITCH] = "context-switch",
+	[FLOW_GAP_MISMATCH] = "mismatch",   [FLOW_GAP_SWITCH] = "context-switch",  [FLOW_GAP_GUEST] = "guest",
 };
 
 static const struct {

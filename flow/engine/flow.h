@@ -115,6 +115,11 @@ enum flow_gap_cause {
 	FLOW_GAP_CODE,     /* the code at `from` is not in the trace */
 	FLOW_GAP_MISMATCH, /* the packets do not fit the code */
 	FLOW_GAP_SWITCH,   /* a context switch: the thread of these packets, or an earlier call, is unknown */
+	/*
+	 * flow of a virtual machine, whose code is not in the trace; value: the VMCS, 0 unknown; type: 1 if the gap ends
+	 * where the host's flow continues
+	 */
+	FLOW_GAP_GUEST,
 	FLOW_GAP_COUNT,
 };
 

@@ -8,6 +8,7 @@
 #include "common/vector.h"
 #include "flow/engine/return_stack.h"
 #include "flow/engine/turn_flow.h"
+#include "flow/segment/guest.h"
 #include "flow/segment/packets.h"
 #include "flow/segment/replay.h"
 
@@ -211,6 +212,30 @@ static int look_ahead(struct flow_source *source, const struct flow_segment *seg
 	return 0;
 }
 
+/* Callback: checks whether flow in VMX non-root operation is of a guest whose code the process lacks. */
+static int has_guests(void *context, const struct flow_engine_input *input)
+{
+	struct flow_source *source = context;
+	const struct flow_errata errata = errata_of(source, input->segment);
+	const size_t machine = machine_of(source, input->segment);
+	const uint8_t code =
+		(machine ? ptl_machine_at(source->trace, machine) : ptl_trace_machine(source->trace))->guest_code;
+	int status = 0;
+
+	if (code == PTL_GUEST_CODE_ALL)
+		return FLOW_GUEST_NONE;
+	if (source->guests_machine != machine + 1)
+		status = flow_guest_has_host(source->trace, machine, &errata, &source->has_guests);
+	if (status < 0)
+		return status;
+	source->guests_machine = machine + 1;
+	if (!source->has_guests)
+		return FLOW_GUEST_NONE;
+	return code == PTL_GUEST_CODE_USER && !flow_guest_is_in_kernel(input->bytes, input->size, &errata)
+		       ? FLOW_GUEST_SHARED
+		       : FLOW_GUEST_APART;
+}
+
 /* Reads the segment's bytes, and fills the engine's input. */
 static int prepare_segment(struct flow_source *source, struct flow_segment_bytes *place,
 			   const struct flow_segment *segment, struct flow_engine_input *input)
@@ -218,7 +243,7 @@ static int prepare_segment(struct flow_source *source, struct flow_segment_bytes
 	const struct flow_errata errata = errata_of(source, segment);
 	int status;
 
-	*input = (struct flow_engine_input){.segment = segment};
+	*input = (struct flow_engine_input){.segment = segment, .has_guests = has_guests, .guests_context = source};
 	status = read_whole(source, place, segment, &input->size);
 	if (!status && segment->has_next && input->size == segment->size)
 		status = look_ahead(source, segment, &errata, input);

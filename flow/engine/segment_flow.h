@@ -23,6 +23,8 @@ struct flow_source {
 	/* by machine, from 1 on: engines of a merged trace's machines, opened at first use */
 	struct flow_engine **others;
 	struct flow_errata errata; /* errata of the trace's CPU */
+	size_t guests_machine;     /* index of the machine of has_guests, plus 1; 0: not looked for */
+	bool has_guests;           /* the machine is a host, whose guests have other code */
 	/* single segments use place 0 */
 	struct flow_segment_bytes places[FLOW_ENGINE_PLACES];
 	/* remembered calls before parts of segments: return_stack.h; NULL: not used so far */

@@ -193,13 +193,19 @@ static bool is_settled(const struct flow_batch_cursor *cursor)
 	return cursor->block ? !flow_turn_is_kernel(cursor->block->ip) : cursor->event->kind == FLOW_ENABLED;
 }
 
+/* Checks whether a gap may hide passages. No passage is in a guest. */
+static bool may_hide_passages(const struct flow_event *event)
+{
+	return event->kind == FLOW_GAP && !(event->cause == FLOW_GAP_GUEST && event->type);
+}
+
 static int look_for_turn(struct flow_turn_flow *flow, const struct flow_batch *batch)
 {
 	struct flow_batch_cursor cursor = flow_batch_walk(batch);
 
 	while (!is_found(flow) && flow_batch_next(&cursor)) {
 		take_time(flow, &cursor);
-		if (cursor.event && cursor.event->kind == FLOW_GAP)
+		if (cursor.event && may_hide_passages(cursor.event))
 			return DONE;
 		flow->passages += is_entry(flow, &cursor);
 		if (is_entry(flow, &cursor) || is_settled(&cursor))
@@ -254,7 +260,7 @@ static int take_batch(void *context, const struct flow_batch *batch)
 			return status;
 		if (flow->target)
 			flow_batch_copy_add(&flow->copy, &cursor);
-		if (cursor.event && cursor.event->kind == FLOW_GAP)
+		if (cursor.event && may_hide_passages(cursor.event))
 			flow->lost = true;
 	}
 	if (!status)

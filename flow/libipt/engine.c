@@ -353,13 +353,29 @@ static int libipt_take_event(struct libipt_engine *engine, uint64_t offset, cons
 	return failure ? failure : flow_event(&engine->builder, event);
 }
 
-/* Takes all pending events. Returns libipt's status. */
+/* Checks whether flow continues in a guest whose code is not in the trace. Returns 1, 0, or a negative status. */
+static int enters_guest(struct libipt_engine *engine, const struct pt_event *event)
+{
+	const struct flow_engine_input *input = engine->input;
+	const bool non_root = (event->type == ptev_paging && event->variant.paging.non_root) ||
+			      (event->type == ptev_async_paging && event->variant.async_paging.non_root);
+	int guest;
+
+	if (!non_root || !input->has_guests || engine->asked_guests)
+		return 0;
+	engine->asked_guests = true;
+	guest = input->has_guests(input->guests_context, input);
+	return guest < 0 ? guest : guest == FLOW_GUEST_APART;
+}
+
+/* Takes all pending events, up to an event that leads into a guest. Returns libipt's status. */
 static int take_events(struct libipt_engine *engine, int status, int *failure)
 {
-	while (status >= 0 && (status & pts_event_pending)) {
+	while (status >= 0 && (status & pts_event_pending) && !engine->in_guest) {
 		struct flow_event events[LIBIPT_EVENTS_MAX];
 		struct pt_event from;
 		size_t count;
+		int guest;
 		/* offset of the event; the call below reads ahead to the next event */
 		const uint64_t offset = segment_offset(engine);
 
@@ -370,6 +386,10 @@ static int take_events(struct libipt_engine *engine, int status, int *failure)
 			engine->reached = true;
 			return pts_eos;
 		}
+		guest = enters_guest(engine, &from);
+		if (guest < 0)
+			*failure = guest;
+		engine->in_guest = guest > 0;
 		if (!libipt_newer_event(engine, &from))
 			continue;
 		count = libipt_newer_translate(&from, events);
@@ -459,6 +479,8 @@ static int walk_packets(struct libipt_engine *engine)
 
 	for (;;) {
 		status = take_events(engine, status, &failure);
+		if (engine->in_guest && !failure)
+			return add_gap(engine, FLOW_GAP_GUEST, 0);
 		if (failure || status < 0 || (status & pts_eos))
 			break;
 		engine->stepped = false;
@@ -494,7 +516,8 @@ int libipt_decode_bytes(struct libipt_engine *engine, const struct flow_engine_i
 	engine->enables_context = (struct ptl_pt_context){0};
 	engine->next_enables = 0;
 	engine->steps = 0;
-	engine->endless = engine->reached = engine->leaves_kernel = engine->mode_known = false;
+	engine->in_guest = engine->asked_guests = engine->endless = engine->reached = engine->leaves_kernel =
+		engine->mode_known = false;
 	flow_state(&engine->builder, input->segment->time, false);
 	status = place_segment(engine);
 	if (!status)

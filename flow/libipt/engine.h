@@ -68,16 +68,18 @@ struct libipt_engine {
 	/* The decoder's buffer. A segment lies at the buffer's end, so one decoder serves all segments. */
 	uint8_t *buffer;
 	size_t capacity;
-	size_t start;    /* offset of the segment in the buffer */
-	size_t inserted; /* bytes of the MODE.Exec inserted behind the PSB */
-	size_t given;    /* bytes of the segment given to libipt; later packets have no flow */
-	size_t whole;    /* bytes of the segment in complete packets */
-	bool has_next;   /* the next segment shows the end of this segment */
-	bool enabled;    /* packets are enabled at the walk's place */
-	bool overflowed; /* the segment ends with an overflow, and no later packet gives the place of flow */
-	bool closed;     /* an appended FUP and TIP.PGD end the segment */
-	bool reached;    /* the walk has reached the appended packets */
-	bool torn;       /* the segment's last FUP has no TIP, and another segment follows */
+	size_t start;      /* offset of the segment in the buffer */
+	size_t inserted;   /* bytes of the MODE.Exec inserted behind the PSB */
+	size_t given;      /* bytes of the segment given to libipt; later packets have no flow */
+	size_t whole;      /* bytes of the segment in complete packets */
+	bool has_next;     /* the next segment shows the end of this segment */
+	bool enabled;      /* packets are enabled at the walk's place */
+	bool overflowed;   /* the segment ends with an overflow, and no later packet gives the place of flow */
+	bool closed;       /* an appended FUP and TIP.PGD end the segment */
+	bool reached;      /* the walk has reached the appended packets */
+	bool torn;         /* the segment's last FUP has no TIP, and another segment follows */
+	bool in_guest;     /* the walk has reached a guest without code */
+	bool asked_guests; /* the segment has packets of guests, whose code is in the trace unless in_guest */
 
 	/* Code. */
 	struct flow_version version;

@@ -261,7 +261,8 @@ static bool take_time(struct path *path, uint64_t word)
 		return true;
 	}
 	size = native_read(decoder, path->walk.at, &context, &packet);
-	if (size < 0 || (packet.kind != PTL_PT_TSC && packet.kind != PTL_PT_TMA && packet.kind != PTL_PT_CYC))
+	if (size < 0 || decoder->guest.own_tsc ||
+	    (packet.kind != PTL_PT_TSC && packet.kind != PTL_PT_TMA && packet.kind != PTL_PT_CYC))
 		return false;
 	flow_clock_settle(&decoder->clock);
 	flow_clock_packet(&decoder->clock, &packet);

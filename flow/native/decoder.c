@@ -4,6 +4,7 @@
 #include "flow/native/count_path.h"
 #include "flow/native/fast_path.h"
 #include "flow/native/gap.h"
+#include "flow/native/guest.h"
 #include "flow/native/interleaved_packet.h"
 #include "flow/native/mode_packet.h"
 #include "flow/native/packet.h"
@@ -96,6 +97,7 @@ static bool read_header(struct native_decoder *decoder)
 
 	decoder->packets.last_ip = 0;
 	decoder->packets.context = (struct ptl_pt_context){0};
+	native_guest_psb(decoder);
 	/* An overflow ends PSB+, too. */
 	while (packet.kind != PTL_PT_PSBEND && packet.kind != PTL_PT_OVF && pass_padding(decoder)) {
 		int size = native_read(decoder, decoder->packets.at, &decoder->packets.context, &packet);
@@ -310,6 +312,7 @@ static void start_segment(struct native_decoder *decoder, const struct flow_engi
 	decoder->place = NATIVE_PLACE_KNOWN;
 	decoder->gap.cause = FLOW_GAP_NONE;
 	decoder->busy = 0;
+	decoder->guest = (struct native_guest){.input = input->has_guests ? input : NULL};
 	decoder->pending.count = 0;
 	decoder->pending.behind = decoder->pending.placed = false;
 	decoder->pending.fup_owned = decoder->announced.paging_due = decoder->announced.vmcs_due = false;

@@ -55,6 +55,18 @@ struct native_announced {
 	bool vmcs_due;
 };
 
+/* Operation of guests (VMX non-root), as PIP packets tell: flow/native/guest.h. */
+struct native_guest {
+	const struct flow_engine_input *input; /* NULL: all packets belong to the process */
+	uint64_t vmcs;                         /* base address of the VMCS; 0 unknown */
+	bool within;                           /* the packets belong to a guest without code */
+	bool asked;                            /* `apart` is known: the segment has packets of guests */
+	bool apart;                            /* the guests of the segment have no code: FLOW_GUEST_APART */
+	bool shared;                           /* the guests have the process's code: FLOW_GUEST_SHARED */
+	bool own_tsc;                          /* TSC packets are of a guest: their times are not the host's */
+	bool reported;                         /* a gap reports the guest's current packets */
+};
+
 /* TNT bits that wait for the deferred TIP of an earlier branch. */
 struct native_held_tnt {
 	uint64_t bits; /* `count` bits; the oldest bit is the highest */
@@ -147,6 +159,7 @@ struct native_decoder {
 	uint64_t from; /* address of the waiting FUP */
 	struct native_held_tnt held;
 	struct native_announced announced;
+	struct native_guest guest;
 	struct native_pending_events pending;
 	struct native_since_anchor since_anchor;
 

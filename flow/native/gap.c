@@ -41,6 +41,28 @@ static uint64_t skipped_bytes(const struct native_decoder *decoder)
 	return (uint64_t)(at - decoder->packets.at);
 }
 
+/* Returns the bytes from the current packet to the packet that gives the place of flow behind the guest. */
+static uint64_t guest_bytes(const struct native_decoder *decoder)
+{
+	struct ptl_pt_context context = decoder->packets.context;
+	const uint8_t *at = decoder->packets.at;
+	struct ptl_pt_packet packet;
+	bool left = false;
+
+	while (at < decoder->packets.end) {
+		int size = native_read(decoder, at, &context, &packet);
+
+		if (size < 0 || packet.kind == PTL_PT_PSB || packet.kind == PTL_PT_OVF)
+			break;
+		if (packet.kind == PTL_PT_PIP)
+			left = !packet.pip.non_root;
+		at += size;
+		if (left && has_place(&packet))
+			break;
+	}
+	return (uint64_t)(at - decoder->packets.at);
+}
+
 static void put_gap(struct native_decoder *decoder, enum flow_gap_cause cause, uint64_t from, uint64_t size)
 {
 	struct flow_event *gap = native_put(decoder, FLOW_GAP);
@@ -49,6 +71,8 @@ static void put_gap(struct native_decoder *decoder, enum flow_gap_cause cause, u
 	gap->flags = from || cause == FLOW_GAP_CODE ? FLOW_EVENT_HAS_FROM : 0;
 	gap->from = from;
 	gap->size = size;
+	gap->value = cause == FLOW_GAP_GUEST ? decoder->guest.vmcs : 0;
+	gap->type = cause == FLOW_GAP_GUEST;
 }
 
 void native_gap(struct native_decoder *decoder, enum flow_gap_cause cause, uint64_t from)
@@ -56,7 +80,7 @@ void native_gap(struct native_decoder *decoder, enum flow_gap_cause cause, uint6
 	if (decoder->failed)
 		return;
 	native_drop_address_space(decoder);
-	put_gap(decoder, cause, from, skipped_bytes(decoder));
+	put_gap(decoder, cause, from, cause == FLOW_GAP_GUEST ? guest_bytes(decoder) : skipped_bytes(decoder));
 	if (decoder->place == NATIVE_PLACE_KNOWN)
 		decoder->gap.within = decoder->region != NULL;
 	decoder->place = NATIVE_PLACE_LOST;

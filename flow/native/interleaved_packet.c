@@ -46,7 +46,7 @@ int native_interleaved_packet(struct native_interleaved *slot, const uint8_t *at
 
 	packet->kind = PTL_PT_PAD;
 	size = native_read(decoder, at, &context, packet);
-	if (size < 0)
+	if (size < 0 || decoder->guest.own_tsc)
 		return 0;
 	switch (packet->kind) {
 	case PTL_PT_PAD:

@@ -2,6 +2,7 @@
 /* Mode and address space after a far transfer: SDM, "MODE Packets", "PIP Packet", "VMCS Packet". */
 #include "flow/native/mode_packet.h"
 
+#include "flow/native/guest.h"
 #include "flow/native/pending_event.h"
 
 uint8_t native_mode_of(const struct ptl_pt_packet *packet)
@@ -29,6 +30,11 @@ void native_change_mode(struct native_decoder *decoder, uint64_t ip)
 
 	if (!decoder->announced.mode)
 		return;
+	if (decoder->guest.within) {
+		decoder->mode = decoder->announced.mode;
+		decoder->announced.mode = 0;
+		return;
+	}
 	event = native_put_mode(decoder);
 	event->flags = FLOW_EVENT_HAS_TO;
 	event->to = ip;
@@ -52,6 +58,8 @@ static void put_address_space(struct native_decoder *decoder, uint8_t flags, uin
 		event->type = paging && decoder->announced.paging_guest;
 		event->flags = flags;
 		event->from = from;
+		if (paging)
+			native_guest_paging(decoder, decoder->announced.paging_guest);
 	}
 	decoder->announced.vmcs_due = decoder->announced.paging_due = decoder->announced.paging_first = false;
 }

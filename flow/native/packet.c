@@ -6,6 +6,8 @@
 #include "flow/native/cache/block.h"
 #include "flow/native/find_instruction.h"
 #include "flow/native/gap.h"
+#include "flow/native/guest.h"
+#include "flow/native/guest_packet.h"
 #include "flow/native/mode_packet.h"
 #include "flow/native/pending_event.h"
 #include "flow/native/resynchronise.h"
@@ -33,6 +35,8 @@ static void pass_time(struct native_decoder *decoder)
 
 static void on_time(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
+	if (decoder->guest.own_tsc && (packet->kind == PTL_PT_TSC || packet->kind == PTL_PT_TMA))
+		return;
 	flow_clock_packet(&decoder->clock, packet);
 	pass_time(decoder);
 }
@@ -56,6 +60,7 @@ static void on_overflow(struct native_decoder *decoder)
 		native_pending_events_flush(decoder);
 	decoder->pending.fup_owned = false;
 	lose_announced(decoder);
+	native_guest_overflow(decoder);
 	gap = native_put(decoder, FLOW_GAP);
 	gap->cause = FLOW_GAP_OVERFLOW;
 	if (native_resumes_at(decoder, &ip)) {
@@ -168,7 +173,7 @@ static void on_vmcs(struct native_decoder *decoder, const struct ptl_pt_packet *
 
 	if (decoder->announced.vmcs_due)
 		native_drop_address_space(decoder);
-	decoder->announced.vmcs = packet->vmcs.base;
+	decoder->announced.vmcs = decoder->guest.vmcs = packet->vmcs.base;
 	decoder->announced.vmcs_due = true;
 	decoder->announced.paging_first = decoder->announced.paging_due && !decoder->has_from;
 	if (!decoder->region) {
@@ -248,7 +253,9 @@ static bool resolve_ip(struct native_decoder *decoder, const struct ptl_pt_packe
 /* When flow leaves the kernel, gives out all earlier flow, so that the process of the following code can be found. */
 static void leave_kernel(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
-	if (!decoder->recode.enter || !has_ip)
+	const bool guest = decoder->announced.paging_due && decoder->announced.paging_guest;
+
+	if (!decoder->recode.enter || !has_ip || guest || decoder->guest.within)
 		return;
 	if (flow_turn_is_kernel(ip)) {
 		decoder->recode.entered = false;
@@ -291,6 +298,8 @@ void native_packet(struct native_decoder *decoder, const struct ptl_pt_packet *p
 	uint64_t ip = 0;
 	bool has_ip;
 
+	if (__builtin_expect(decoder->guest.within, 0) && native_guest_packet(decoder, packet))
+		return;
 	if (decoder->holding && ends_tnt(packet->kind))
 		native_drop_held(decoder, packet->kind != PTL_PT_OVF);
 	switch (packet->kind) {
@@ -337,11 +346,15 @@ bool native_state_packet(struct native_decoder *decoder, const struct ptl_pt_pac
 	case PTL_PT_OVF:
 		on_overflow(decoder);
 		break;
+	case PTL_PT_PIP:
+		native_guest_paging(decoder, packet->pip.non_root);
+		break;
+	case PTL_PT_VMCS:
+		decoder->guest.vmcs = packet->vmcs.base;
+		break;
 	case PTL_PT_PSB:
 	case PTL_PT_PSBEND:
 	case PTL_PT_PAD:
-	case PTL_PT_PIP:
-	case PTL_PT_VMCS:
 	case PTL_PT_MNT:
 		/* Repeated state is no event. */
 		break;

@@ -4,6 +4,7 @@
 
 #include "flow/native/cache/block.h"
 #include "flow/native/gap.h"
+#include "flow/native/guest_packet.h"
 #include "flow/native/return_stack.h"
 
 static void fail_memory(struct native_decoder *decoder)
@@ -22,11 +23,19 @@ static void enter_region(struct native_decoder *decoder, struct native_region *r
 
 void native_go(struct native_decoder *decoder, uint64_t ip)
 {
+	if (__builtin_expect(decoder->guest.within, 0)) {
+		native_guest_skip(decoder);
+		return;
+	}
 	enter_region(decoder, native_region_get(decoder->code, ip, decoder->mode));
 }
 
 void native_go_target(struct native_decoder *decoder, uint64_t ip)
 {
+	if (__builtin_expect(decoder->guest.within, 0)) {
+		native_guest_skip(decoder);
+		return;
+	}
 	enter_region(decoder, native_target_get(decoder->code, ip, decoder->mode));
 }
 

@@ -17,7 +17,8 @@ struct replay {
 	uint8_t *made;
 	size_t used, room;
 	bool failed;
-	struct ptl_pt_packet mode, ratio; /* last MODE.Exec and CBR before skip; size 0: no such packet */
+	/* last packet of each kind before skip; size 0: no such packet */
+	struct ptl_pt_packet mode, ratio, paging, vmcs;
 	uint64_t last_ip;
 };
 
@@ -64,22 +65,26 @@ static void read_state(struct replay *replay)
 			replay->mode = packet;
 		else if (packet.kind == PTL_PT_CBR)
 			replay->ratio = packet;
+		else if (packet.kind == PTL_PT_PIP)
+			replay->paging = packet;
+		else if (packet.kind == PTL_PT_VMCS)
+			replay->vmcs = packet;
 	}
 }
 
 /* Writes PSB+ with the state but without FUP, then the timing packets before skip. */
 static void put_state(struct replay *replay)
 {
+	const struct ptl_pt_packet *const state[] = {&replay->mode, &replay->ratio, &replay->paging, &replay->vmcs};
 	struct ptl_pt_context context = {0};
 	struct ptl_pt_packet packet;
 	int length;
 
 	for (size_t at = 0; at < replay->skip && !replay->failed; at += (size_t)length) {
 		length = flow_errata_read(replay->errata, replay->bytes + at, replay->skip - at, &context, &packet);
-		if (packet.kind == PTL_PT_PSBEND && replay->mode.size)
-			put_packet(replay, &replay->mode);
-		if (packet.kind == PTL_PT_PSBEND && replay->ratio.size)
-			put_packet(replay, &replay->ratio);
+		for (size_t i = 0; packet.kind == PTL_PT_PSBEND && i < sizeof(state) / sizeof(*state); i++)
+			if (state[i]->size)
+				put_packet(replay, state[i]);
 		if (packet.kind == PTL_PT_PSB || packet.kind == PTL_PT_PSBEND || tells_time(packet.kind))
 			put_bytes(replay, at, (size_t)length);
 	}

@@ -52,6 +52,7 @@ static const struct field {
 	[34] = FIELD(pid_namespace, FORM_NUMBER),
 	[35] = FIELD(time_shift, FORM_SIGNED),
 	[36] = FIELD(shift_uncertainty, FORM_NUMBER),
+	[37] = FIELD(guest_code, FORM_NUMBER),
 #undef FIELD
 };
 

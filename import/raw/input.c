@@ -170,6 +170,7 @@ static int write_machine(struct raw *raw)
 		.mode = settings->mode ? settings->mode : 64,
 		/* Raw input does not tell whether returns are compressed: a decoder must handle compressed returns. */
 		.return_compression = true,
+		.guest_code = PTL_GUEST_CODE_ALL,
 	};
 	set_clock(&settings->clock, &raw->machine);
 	return ptl_writer_machine(raw->spool->writer, &raw->machine);

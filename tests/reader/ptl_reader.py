@@ -660,7 +660,7 @@ MACHINE = {1: text(31), 2: flag(), 3: flag(), 4: text(64), 5: text(129), 6: text
            9: num(32), 10: num(16), 11: num(8), 12: num(8), 13: num(8), 14: num(32), 15: num(), 16: num(),
            17: signed(), 18: num(), 20: num(), 21: num(32), 22: num(8), 23: num(), 24: num(32), 25: flag(),
            26: num(), 27: num(8), 28: num(8), 29: num(32), 30: num(32), 31: num(8), 32: num(16), 33: text(36), 34: num(),
-           35: signed(), 36: num()}
+           35: signed(), 36: num(), 37: num(8)}
 RECORDS = {1: Trace.take_machine, 2: Trace.take_stream, 3: Trace.take_schema, 4: Trace.take_loss,
            5: Trace.take_provenance, 6: Trace.take_map, 7: Trace.take_attachment, 8: Trace.take_recording}
 

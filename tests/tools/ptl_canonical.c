@@ -100,6 +100,7 @@ static void show_machine(const struct ptl_machine *m)
 	if (m->time_shift)
 		printf(" 35:%" PRId64, m->time_shift);
 	number_field(36, m->shift_uncertainty);
+	number_field(37, m->guest_code);
 	printf("\n");
 }
 

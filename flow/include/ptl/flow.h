@@ -172,7 +172,8 @@ enum ptl_flow_gap_cause {
 	PTL_FLOW_GAP_PACKET = 4,   /* bytes that are no packet, a packet at a forbidden place, or a truncated packet */
 	PTL_FLOW_GAP_CODE = 5,     /* the code at `from` is not in the trace */
 	PTL_FLOW_GAP_MISMATCH = 6, /* the packets do not fit the code */
-	PTL_FLOW_GAP_SWITCH = 7    /* a context switch: the thread of these packets, or an earlier call, is unknown */
+	PTL_FLOW_GAP_SWITCH = 7,   /* a context switch: the thread of these packets, or an earlier call, is unknown */
+	PTL_FLOW_GAP_GUEST = 8 /* flow of a virtual machine, whose code is not in the trace; value: VMCS, if known */
 };
 
 #define PTL_FLOW_HAS_FROM 0x01u /* `from` is valid */

@@ -66,6 +66,13 @@ enum ptl_timing {
 
 enum ptl_vendor { PTL_VENDOR_UNKNOWN = 0, PTL_VENDOR_INTEL = 1, PTL_VENDOR_OTHER = 2 };
 
+/* Code that packets of a virtual machine (PIP with NR) execute, if the trace has packets of the host, too. */
+enum ptl_guest_code {
+	PTL_GUEST_CODE_NONE = 0, /* the guest's code is not in the trace */
+	PTL_GUEST_CODE_USER = 1, /* the user code of the process that runs the machine, at equal addresses */
+	PTL_GUEST_CODE_ALL = 2,  /* all code of the process, at equal addresses */
+};
+
 /* Everything a decoder needs to know about the machine, the clock and the PT configuration. */
 struct ptl_machine {
 	char source[32]; /* "software", "intel_pt", "raw", ...; in older files: "qemu" */
@@ -96,6 +103,7 @@ struct ptl_machine {
 
 	uint32_t timing; /* enum ptl_timing */
 	bool return_compression;
+	uint8_t guest_code;       /* enum ptl_guest_code */
 	uint64_t psb_period;      /* bytes; 0: unknown */
 	uint8_t mtc_frequency;    /* IA32_RTIT_CTL.MTCFreq: one MTC every 2^n crystal clocks */
 	uint8_t cyc_threshold;    /* IA32_RTIT_CTL.CycThresh */

@@ -30,6 +30,7 @@ static void machine_comes_back(void **state)
 		.tsc_frequency = 3,
 		.timing = PTL_TIMING_CYC,
 		.return_compression = true,
+		.guest_code = PTL_GUEST_CODE_ALL,
 		.psb_period = 4096,
 		.mtc_frequency = 3,
 		.cyc_threshold = 1,
