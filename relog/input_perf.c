@@ -119,8 +119,12 @@ static int convert_perf(const struct relog_settings *settings, const char *path,
 {
 	const size_t first = find_input(settings, path);
 	int fds[SERIES_MAX] = {fd};
-	struct perf_input input = {
-		.names = &path, .fds = fds, .count = 1, .embed = settings->embed, .cache = settings->buildid_dir};
+	struct perf_input input = {.names = &path,
+				   .fds = fds,
+				   .count = 1,
+				   .embed = settings->embed,
+				   .cache = settings->buildid_dir,
+				   .guest_code = settings->guest_code};
 	struct perf_outcome outcome;
 	int status;
 

@@ -73,6 +73,7 @@ struct perf_sample {
 	uint32_t tid;
 	uint32_t cpu; /* PTL_NO_CPU: missing */
 	uint64_t id;
+	uint32_t machine; /* index of a virtual machine; 0: the recorded machine */
 	/* Samples only: */
 	bool user; /* the CPU was executing user code */
 	bool has_ip;

@@ -15,7 +15,8 @@
 #define STREAMS_MAX 65536u
 #define THREAD_BIT (1ull << 32) /* in a key of import->aux: the key is a thread, not a CPU */
 #define AUXTRACE_BODY 40
-#define PADDING_MAX 7u /* perf pads a record to a multiple of 8 bytes */
+#define GUEST_PSB_WITHIN 1000000000u /* maximum nanoseconds from a PSB to a guest's PSB with a time of the host */
+#define PADDING_MAX 7u               /* perf pads a record to a multiple of 8 bytes */
 
 /* A stream of PT. */
 struct perf_aux {
@@ -25,6 +26,7 @@ struct perf_aux {
 	bool begun;
 	uint64_t ring_end; /* position in perf's ring behind the last record with padding */
 	uint64_t end;      /* end of the data in the stream */
+	uint64_t psb_time; /* time of the last PSB */
 	struct perf_aux_record last;
 	uint8_t *sampled; /* copy of the last sample's packets, for last.memory */
 	size_t sampled_room;
@@ -153,19 +155,49 @@ static int open_stream(struct perf_import *import, uint32_t cpu, uint32_t tid, s
 	return 0;
 }
 
+/* Reads the NR bit of the PIP in a PSB+. *guest: the bit is set. *host: the bit is clear. */
+static void read_paging(const uint8_t *data, size_t size, bool *guest, bool *host)
+{
+	struct ptl_pt_context context = {0};
+	struct ptl_pt_packet packet = {0};
+	size_t at = 0;
+
+	*guest = *host = false;
+	while (at < size && packet.kind != PTL_PT_PSBEND) {
+		const int used = ptl_pt_decode(data + at, size - at, &context, &packet);
+
+		if (used <= 0)
+			return;
+		at += (size_t)used;
+		if (packet.kind == PTL_PT_PIP) {
+			*guest = packet.pip.non_root;
+			*host = !packet.pip.non_root;
+			return;
+		}
+	}
+}
+
 /*
  * Returns the time of a PSB+; the latest known time if the PSB+ has no TSC. If no record has a time, the first PSB+
  * starts the trace, and the TSC that perf read with the packets anchors TSC packets.
  */
-static uint64_t psb_time(struct perf_import *import, const uint8_t *data, size_t size)
+static uint64_t psb_time(struct perf_aux *aux, const uint8_t *data, size_t size)
 {
+	struct perf_import *import = aux->import;
 	struct ptl_machine machine = import->machine;
+	bool guest, host;
 	uint64_t time;
+
+	read_paging(data, size, &guest, &host);
+	import->aux_host |= host;
 
 	if (!machine.start_time)
 		machine.start_time = format_tsc_time(&machine, import->aux_reference);
 	if (import_psb_time(&machine, data, size, &time) != IMPORT_PSB_TIMED)
 		return import->now;
+	/* The TSC of a guest has an offset, unless perf inject has corrected the packets. */
+	if (guest && import->aux_host && time - aux->psb_time > GUEST_PSB_WITHIN)
+		return aux->psb_time ? aux->psb_time : import->now;
 	if (!import->aux_start || time < import->aux_start)
 		import->aux_start = time;
 	return time;
@@ -177,8 +209,9 @@ static int write_psb(void *context, uint64_t offset)
 	/* A PSB that began in the previous piece gets the latest known time, which is nearly right. */
 	const bool here = offset >= aux->piece_start && offset - aux->piece_start < aux->piece_size;
 	const size_t at = here ? (size_t)(offset - aux->piece_start) : 0;
-	const uint64_t time = here ? psb_time(aux->import, aux->piece + at, aux->piece_size - at) : aux->import->now;
+	const uint64_t time = here ? psb_time(aux, aux->piece + at, aux->piece_size - at) : aux->import->now;
 
+	aux->psb_time = time;
 	return ptl_writer_psb(aux->import->writer, aux->stream, offset, time);
 }
 

@@ -31,7 +31,9 @@ int perf_build_id(struct perf_import *import, uint16_t misc, const uint8_t *data
 	const char *path;
 	size_t left;
 
-	common_read32(&cursor); /* pid: of the kernel, or of a guest */
+	if ((misc & PERF_MISC_CPUMODE_MASK) >= PERF_MISC_GUEST_KERNEL)
+		return 0;
+	common_read32(&cursor); /* pid of the kernel */
 	bytes = common_read_bytes(&cursor, 24);
 	left = common_cursor_left(&cursor);
 	path = (const char *)common_read_bytes(&cursor, left);
@@ -214,13 +216,16 @@ static int write_image(struct perf_import *import, const struct perf_mapping *ma
 	struct ptl_event event = {0};
 	int status = 0;
 
+	/* A file of this machine is a virtual machine's file only if the build id tells so. */
+	const bool files = !sample->machine || (mapping->id.size && !mapping->kernel);
+
 	memcpy(image.build_id, mapping->id.bytes, mapping->id.size);
-	if (mapping->kernel)
+	if (files && mapping->kernel)
 		status = perf_kernel_image(import, mapping, &image);
-	else if (import->embed != ELF_EMBED_NONE &&
+	else if (files && import->embed != ELF_EMBED_NONE &&
 		 ((mapping->path[0] == '/' && mapping->path[1] != '/') || perf_is_vdso(mapping->path)))
 		status = add_file(import, mapping, &image);
-	if (!status && !mapping->kernel && import->embed >= ELF_EMBED_SYMBOLS)
+	if (!status && !mapping->kernel && !sample->machine && import->embed >= ELF_EMBED_SYMBOLS)
 		status = add_jitdump(import, mapping);
 	if (!status) {
 		import->storage.size = 0;
@@ -246,12 +251,14 @@ int perf_mmap(struct perf_import *import, const struct perf_record *record, cons
 	if (!perf_mapping_parse(record, body, &mapping))
 		return common_fail(PTL_CORRUPT, "offset %llu: a mapping that cannot be",
 				   (unsigned long long)record->offset);
-	/* A mapping of a virtual machine lies in other address spaces. */
-	if ((record->misc & PERF_MISC_CPUMODE_MASK) >= PERF_MISC_GUEST_KERNEL || !perf_mapping_is_code(&mapping))
+	/* A mapping of an unknown virtual machine lies in other address spaces. */
+	if ((!sample->machine && (record->misc & PERF_MISC_CPUMODE_MASK) >= PERF_MISC_GUEST_KERNEL) ||
+	    !perf_mapping_is_code(&mapping))
 		return perf_event_keep(import, record, sample, body);
 	if (mapping.kernel)
-		mapping.pid = mapping.tid = KERNEL_PID;
-	find_build_id(import, &mapping);
+		mapping.pid = mapping.tid = perf_guests_id(sample->machine, KERNEL_PID);
+	if (!sample->machine)
+		find_build_id(import, &mapping);
 	mapped = (struct perf_mapped){mapping.pid, mapping.tid, perf_time(import, sample), mapping.path};
 	status = perf_process_maps(import, &mapped);
 	if (!status)

@@ -12,6 +12,7 @@
 #include "elf/image_store.h"
 #include "import/perf/attr.h"
 #include "import/perf/file.h"
+#include "import/perf/guest.h"
 #include "import/perf/input.h"
 #include "import/perf/kernel.h"
 #include "import/perf/mapping.h"
@@ -61,6 +62,7 @@ struct perf_import {
 	struct perf_unwinder unwinder;
 	struct perf_vdso vdso;
 	struct perf_kernel kernel;
+	struct perf_guests guests;       /* virtual machines with records */
 	struct common_hash_map counters; /* event id: counter value at the last sample */
 
 	struct perf_lane lanes[PERF_LANES_MAX];
@@ -79,6 +81,7 @@ struct perf_import {
 	bool aux_snapshots;     /* Intel PT was recorded as snapshots */
 	bool aux_pebs;          /* Intel PT has samples of events with aux-output */
 	struct common_hash_map pebs_counters; /* CPU and hardware counter: id of the event */
+	bool aux_host;                        /* a PSB+ of Intel PT is of a host, not of a guest */
 	bool aux_kernel;                      /* Intel PT has the kernel's flow, too */
 	bool aux_switches;                    /* context switches tell the threads of a CPU's Intel PT */
 	uint64_t aux_reference;               /* full TSC that perf read when writing the last packets */

@@ -67,7 +67,6 @@ static int take_sample(struct perf_import *import, const struct perf_record *rec
 		       size_t body)
 {
 	struct perf_sample copy = *sample;
-
 	int status = perf_aux_sample(import, sample);
 
 	(void)record;
@@ -92,13 +91,17 @@ static const struct take_record kernel_records[PERF_RECORD_KERNEL_END] = {
 	[PERF_RECORD_TEXT_POKE] = {perf_text_poke, true},
 };
 
-static int take_kernel_record(struct perf_import *import, const struct perf_record *record)
+static int take_kernel_record(struct perf_import *import, const struct perf_record *found)
 {
-	const struct take_record *how = &kernel_records[record->type];
+	struct perf_record copy = *found;
+	const struct perf_record *record = &copy;
+	const struct take_record *how = &kernel_records[copy.type];
 	struct perf_sample sample;
 	size_t body;
 	int status = perf_sample_parse(&import->attrs, record, &sample, &body);
 
+	if (!status)
+		status = perf_guests_move(&import->guests, &copy, &sample, body);
 	if (!status)
 		status = perf_thread_seen(import, record);
 	if (status || perf_series_repeats(import, record, &sample))
@@ -123,6 +126,16 @@ static int take_group(struct perf_import *import, const struct perf_record *reco
 	return perf_pebs_write(import, &group);
 }
 
+/* Parses a sample again, because pointers of the copied sample are invalid. */
+static int parse_again(struct perf_import *import, struct perf_waiting *waiting)
+{
+	int status = perf_sample_parse(&import->attrs, &waiting->record, &waiting->sample, &waiting->body);
+
+	if (!status)
+		status = perf_guests_move(&import->guests, &waiting->record, &waiting->sample, waiting->body);
+	return status;
+}
+
 /* Handles waiting records whose time has come. */
 static int take_waiting(struct perf_import *import)
 {
@@ -130,9 +143,8 @@ static int take_waiting(struct perf_import *import)
 	int status = 0;
 
 	while (!status && (waiting = perf_order_pop(&import->order))) {
-		/* Parse again: pointers of the copied sample are invalid. */
 		if (waiting->record.type == PERF_RECORD_SAMPLE)
-			status = perf_sample_parse(&import->attrs, &waiting->record, &waiting->sample, &waiting->body);
+			status = parse_again(import, waiting);
 		if (waiting->record.type == PERF_PEBS_RECORD)
 			status = take_group(import, &waiting->record);
 		else if (!status)
@@ -175,6 +187,14 @@ static int take_attr(struct perf_import *import, const struct perf_record *recor
 	return perf_attrs_record(&import->attrs, record);
 }
 
+/* Learns the virtual machines. The rest of the record is data that other records have, too. */
+static int take_index(struct perf_import *import, const struct perf_record *record)
+{
+	const int status = perf_guests_index(&import->guests, record);
+
+	return status ? status : leave_out(import, record);
+}
+
 static int take_event_type(struct perf_import *import, const struct perf_record *record)
 {
 	perf_attrs_event_type(&import->attrs, record->body, record->size);
@@ -209,7 +229,7 @@ static const struct {
 	{PERF_RECORD_AUXTRACE, perf_aux_data},
 	{PERF_RECORD_AUXTRACE_ERROR, keep_own},
 	{PERF_RECORD_EVENT_TYPE, take_event_type},
-	{PERF_RECORD_ID_INDEX, leave_out},
+	{PERF_RECORD_ID_INDEX, take_index},
 	{PERF_RECORD_THREAD_MAP, leave_out},
 	{PERF_RECORD_CPU_MAP, leave_out},
 	{PERF_RECORD_FINISHED_ROUND, take_round},
@@ -247,8 +267,11 @@ static int find_start_of(struct perf_import *import, struct perf_attrs *attrs, s
 		status = 0;
 		if (record.type == PERF_RECORD_HEADER_ATTR)
 			status = perf_attrs_record(attrs, &record);
+		else if (record.type == PERF_RECORD_ID_INDEX)
+			status = perf_guests_index(&import->guests, &record);
 		if (record.type >= PERF_RECORD_KERNEL_END || perf_sample_parse(attrs, &record, &sample, &body))
 			continue;
+		status = perf_guests_move(&import->guests, &record, &sample, body);
 		running |= record.type == PERF_RECORD_SAMPLE;
 		if (sample.has_time ? !sample.time : !running)
 			status = perf_programs_look(&import->programs, &record, body);
@@ -419,7 +442,9 @@ static int end_import(struct perf_import *import)
 		import->machine.start_time = import->aux_start;
 	import->machine.end_time = import->now;
 	set_clock(import);
-	return status ? status : ptl_writer_machine(import->writer, &import->machine);
+	if (!status)
+		status = ptl_writer_machine(import->writer, &import->machine);
+	return status ? status : perf_guests_write(&import->guests, &import->machine, import->writer);
 }
 
 static int put_blob(void *context, uint32_t type, const void *data, size_t size, uint8_t hash[PTL_HASH_SIZE])
@@ -531,6 +556,7 @@ int perf_import(const struct perf_input *input, struct import_spool *spool, stru
 	find_caches(import, input->cache);
 	import->machine = (struct ptl_machine){
 		.source = "perf", .architecture = "x86_64", .mode = 64, .return_compression = true};
+	import->machine.guest_code = input->guest_code ? PTL_GUEST_CODE_USER : PTL_GUEST_CODE_NONE;
 	sink = perf_image_sink(import);
 	status = elf_image_store_new(input->embed, &sink, &import->images);
 	if (!status)
@@ -554,6 +580,7 @@ int perf_import(const struct perf_input *input, struct import_spool *spool, stru
 	perf_unwind_free(&import->unwinder);
 	perf_vdso_close(&import->vdso);
 	perf_kernel_free(&import->kernel);
+	perf_guests_free(&import->guests);
 	common_hash_map_free(&import->counters);
 	common_hash_map_free(&import->pebs_counters);
 	perf_aux_free(import);

@@ -36,6 +36,7 @@ struct perf_input {
 	size_t count; /* the others may continue the first (perf record --switch-output) */
 	enum elf_embed embed;
 	const char *cache; /* folder of a build-id cache, which is searched before ~/.debug; NULL: none */
+	bool guest_code;   /* virtual machines execute the user code of the process that runs them */
 };
 
 /*

@@ -70,6 +70,8 @@ int perf_ksymbol(struct perf_import *import, const struct perf_record *record, c
 	char name[512];
 	int status = 0;
 
+	if (sample->machine)
+		return perf_event_keep(import, record, sample, body);
 	if (!perf_fields_read(record->type, record->misc, record->body, body, &fields))
 		return common_fail(PTL_CORRUPT, "offset %llu: code of the kernel without an address",
 				   (unsigned long long)record->offset);
@@ -92,6 +94,8 @@ int perf_text_poke(struct perf_import *import, const struct perf_record *record,
 	struct perf_fields fields;
 	int status;
 
+	if (sample->machine)
+		return perf_event_keep(import, record, sample, body);
 	if (!perf_fields_read(record->type, record->misc, record->body, body, &fields))
 		return common_fail(PTL_CORRUPT, "offset %llu: a change of code without its bytes",
 				   (unsigned long long)record->offset);

@@ -211,6 +211,11 @@ static const struct common_option perf_options[] = {
 	 "Looks for the files that perf.data names in this cache of perf, too, before ~/.debug: what perf archive has "
 	 "packed, unpacked.",
 	 COMMON_STRING(struct relog_settings, buildid_dir)},
+	{"guest-code", 0, NULL,
+	 "Decodes Intel PT of virtual machines with the user code of the process that runs the machine, at equal "
+	 "addresses. "
+	 "Without the option, packets of a virtual machine are a gap.",
+	 COMMON_CONSTANT(struct relog_settings, guest_code, true)},
 	{"debug-path", 0, "FOLDER[:...]",
 	 "Looks for separate debug files in these folders, before /usr/lib/debug; then in those of $PTL_DEBUG_PATH.",
 	 .take = elf_debug_path_take},

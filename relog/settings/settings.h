@@ -58,6 +58,7 @@ struct relog_settings {
 	enum elf_embed embed; /* parts to embed of files that perf.data names or traces lack */
 	bool embed_given;
 	const char *buildid_dir;             /* a build-id cache of perf; NULL: only ~/.debug */
+	bool guest_code;                     /* guests execute user code of the process that runs them (perf.data) */
 	bool debuginfod;                     /* servers may be asked for debug files */
 	struct common_string_list manifests; /* manifests for events of .etl files */
 
