@@ -61,6 +61,8 @@ static int check_options(const struct ptl_decoder_options *options)
 	if (!status && options->outputs & ~known)
 		status = common_fail(PTL_UNSUPPORTED, "struct ptl_decoder_options: outputs has unknown bits 0x%x",
 				     options->outputs & ~known);
+	if (!status && options->read && options->read_space)
+		status = common_fail(PTL_MISUSE, "struct ptl_decoder_options: read and read_space are set");
 	if (!status && options->memory_count && !options->memory)
 		status = common_fail(PTL_MISUSE, "struct ptl_decoder_options: memory is NULL, but not its count");
 	if (!status)
@@ -96,15 +98,13 @@ static struct ptl_machine take_machine(const struct ptl_machine *given)
 
 /* ---- the engine ---------------------------------------------------------------------------------------- */
 
-static bool passes_filter(void *context, uint64_t ip)
+struct native_source flow_library_source(struct library_space *space)
 {
-	const struct ptl_decoder *decoder = (const struct ptl_decoder *)((const char *)context -
-									 offsetof(struct ptl_decoder, code));
-
-	for (size_t i = 0; i < decoder->filter.count; i++)
-		if (ip >= decoder->filter.list[i].first && ip <= decoder->filter.list[i].last)
-			return true;
-	return false;
+	return (struct native_source){
+		.find = decoder_code_find,
+		.context = &space->code,
+		.passes = space->decoder->filter.count ? flow_library_passes_filter : NULL,
+	};
 }
 
 /* Gives a batch to the tally, and to the caller. */
@@ -138,29 +138,35 @@ static void limit_memory(struct ptl_decoder *decoder)
 {
 	if (ptl_decoder_memory(decoder) <= decoder->memory_limit)
 		return;
-	native_code_clear(decoder->native.code);
-	native_code_trim(decoder->native.code);
-	decoder_pages_free(decoder_code_release(&decoder->code));
+	flow_library_forget_spaces(decoder);
 	decoder_tally_release(&decoder->tally);
 }
 
-/* Tells the engine of changes. */
+/* Tells the code of a space of changes. */
+static void change_space(struct ptl_decoder *decoder, struct library_space *space)
+{
+	const bool open = decoder->packets.open && space == decoder->space;
+
+	if (open && decoder->all_changed)
+		native_decoder_clear(&decoder->native);
+	else if (open)
+		native_decoder_change(&decoder->native, decoder->changes, decoder->change_count);
+	else if (decoder->all_changed)
+		native_code_clear(space->native);
+	else
+		native_code_change(space->native, decoder->changes, decoder->change_count);
+}
+
+/* Tells the engine of changes, and of another space. */
 static void apply_changes(void *context)
 {
 	struct ptl_decoder *decoder = context;
 
-	if (!decoder->change_count && !decoder->all_changed)
-		return;
-	if (decoder->packets.open && decoder->all_changed)
-		native_decoder_clear(&decoder->native);
-	else if (decoder->packets.open)
-		native_decoder_change(&decoder->native, decoder->changes, decoder->change_count);
-	else if (decoder->all_changed)
-		native_code_clear(decoder->native.code);
-	else
-		native_code_change(decoder->native.code, decoder->changes, decoder->change_count);
+	for (size_t i = 0; (decoder->change_count || decoder->all_changed) && i < decoder->space_count; i++)
+		change_space(decoder, decoder->spaces[i]);
 	decoder->change_count = 0;
 	decoder->all_changed = false;
+	flow_library_apply_switch(decoder);
 }
 
 /* Between two segments. */
@@ -173,13 +179,9 @@ static void begin_segment(void *context)
 static int open_engine(struct ptl_decoder *decoder, const struct ptl_decoder_options *options)
 {
 	const struct ptl_machine machine = take_machine(options->machine);
-	const struct native_source source = {
-		.find = decoder_code_find,
-		.context = &decoder->code,
-		.passes = decoder->filter.count ? passes_filter : NULL,
-	};
-	const int status = native_decoder_open(&decoder->native, source, &machine);
+	const int status = native_decoder_open(&decoder->native, flow_library_source(decoder->space), &machine);
 
+	decoder->space->native = decoder->native.code;
 	decoder->sink = (struct flow_sink){.take = take_batch, .context = decoder};
 	decoder->packets = (struct decoder_packets){
 		.native = &decoder->native,
@@ -211,7 +213,12 @@ static void open_tally(struct ptl_decoder *decoder, const struct ptl_decoder_opt
 
 int flow_library_add_memory(struct ptl_decoder *decoder, const struct ptl_flow_memory *memory)
 {
-	return decoder_code_add(&decoder->code, memory->address, memory->address + (memory->size - 1), memory->bytes);
+	int status = 0;
+
+	for (size_t i = 0; !status && i < decoder->space_count; i++)
+		status = decoder_code_add(&decoder->spaces[i]->code, memory->address,
+					  memory->address + (memory->size - 1), memory->bytes);
+	return status;
 }
 
 static int open_decoder(struct ptl_decoder *decoder, const struct ptl_decoder_options *options)
@@ -222,7 +229,10 @@ static int open_decoder(struct ptl_decoder *decoder, const struct ptl_decoder_op
 	decoder->batch = options->batch;
 	decoder->batch_context = options->batch_context;
 	decoder->memory_limit = options->memory_limit ? options->memory_limit : MEMORY_LIMIT;
-	decoder->code.reader = (struct decoder_reader){options->read, options->read_context};
+	decoder->read = options->read;
+	decoder->read_space = options->read_space;
+	decoder->read_context = options->read_context;
+	status = flow_library_add_space(decoder, 0, &decoder->space);
 	for (size_t i = 0; !status && i < options->memory_count; i++)
 		status = flow_library_add_memory(decoder, &options->memory[i]);
 	open_tally(decoder, options);
@@ -264,11 +274,12 @@ static void free_pages(void *pages)
 
 /*
  * Shares what the decoder knows, unless most of that is shared already: so there are few levels of shared memory. Within
- * a segment, only memory that is shared already is shared.
+ * a segment, only memory that is shared already is shared. Only space 0 is shared.
  */
 static int share_code(struct ptl_decoder *decoder)
 {
-	struct native_code *code = decoder->native.code;
+	struct library_space *space = decoder->spaces[0];
+	struct native_code *code = space->native;
 	struct decoder_page *pages;
 	int status;
 
@@ -278,11 +289,11 @@ static int share_code(struct ptl_decoder *decoder)
 	native_code_trim(code);
 	if (code->shared && 2 * code->regions.count < code->shared->regions)
 		return 0;
-	pages = decoder_code_release(&decoder->code);
+	pages = decoder_code_release(&space->code);
 	status = native_shared_make(code, pages, free_pages);
 	/* Without shared memory, the code still uses the pages. */
 	if (status < 0)
-		decoder->code.page_list = pages;
+		space->code.page_list = pages;
 	return status;
 }
 
@@ -297,11 +308,12 @@ static int take_fork_options(const struct ptl_decoder *decoder, const struct ptl
 	if (status < 0)
 		return status;
 	given->machine = &decoder->native.machine;
-	if (given->read)
+	if (given->read || given->read_space)
 		return check_options(given);
-	given->read = decoder->code.reader.read;
+	given->read = decoder->read;
+	given->read_space = decoder->read_space;
 	if (!given->read_context)
-		given->read_context = decoder->code.reader.context;
+		given->read_context = decoder->read_context;
 	return check_options(given);
 }
 
@@ -326,9 +338,9 @@ int ptl_decoder_fork(struct ptl_decoder *decoder, const struct ptl_decoder_optio
 	made->filter = decoder->filter;
 	status = open_decoder(made, &given);
 	if (!status)
-		status = decoder_code_copy(&made->code, &decoder->code);
+		status = decoder_code_copy(&made->space->code, &decoder->spaces[0]->code);
 	if (!status)
-		status = native_shared_join(made->native.code, decoder->native.code);
+		status = native_shared_join(made->native.code, decoder->spaces[0]->native);
 	if (status < 0) {
 		ptl_decoder_free(made);
 		return status;
@@ -345,13 +357,12 @@ void ptl_decoder_free(struct ptl_decoder *decoder)
 		native_decoder_close(&decoder->native);
 	decoder_packets_close(&decoder->packets);
 	decoder_tally_close(&decoder->tally);
-	decoder_code_close(&decoder->code);
+	flow_library_free_spaces(decoder);
 	free(decoder->functions);
 	free(decoder);
 }
 
 uint64_t ptl_decoder_memory(const struct ptl_decoder *decoder)
 {
-	return native_code_size(decoder->native.code) + decoder->code.page_bytes +
-	       decoder_tally_memory(&decoder->tally) + decoder->packets.capacity;
+	return flow_library_space_memory(decoder) + decoder_tally_memory(&decoder->tally) + decoder->packets.capacity;
 }

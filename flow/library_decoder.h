@@ -17,9 +17,25 @@ struct library_ranges {
 	size_t count;
 };
 
+/* An address space. */
+struct library_space {
+	struct decoder_code code; /* the first member: context of the engine's functions */
+	struct native_code *native;
+	struct native_code own; /* `native`, except for the first space, which has the engine's own code */
+	uint64_t number;
+	struct ptl_decoder *decoder;
+};
+
 struct ptl_decoder {
-	struct decoder_code code;
 	struct native_decoder native;
+	struct library_space **spaces; /* the first is space 0 */
+	size_t space_count, space_capacity;
+	uint64_t spaces_made;
+	struct library_space *space;      /* of the engine */
+	struct library_space *next_space; /* of the next packet; NULL: the same */
+	bool (*read)(void *context, uint64_t address, void *bytes, size_t size);
+	bool (*read_space)(void *context, uint64_t space, uint64_t address, void *bytes, size_t size);
+	void *read_context;
 	struct decoder_packets packets;
 	struct decoder_tally tally;
 	struct flow_sink sink;
@@ -40,7 +56,25 @@ struct ptl_decoder {
 
 /* Checks the range of addresses. Returns PTL_MISUSE. */
 int flow_library_check_memory(const struct ptl_flow_memory *memory);
-/* Adds a checked range to the decoder's code. */
+/* Adds a checked range to the code of all spaces. */
 int flow_library_add_memory(struct ptl_decoder *decoder, const struct ptl_flow_memory *memory);
+
+/* Functions of the engine's code. */
+struct native_source flow_library_source(struct library_space *space);
+bool flow_library_passes_filter(void *space, uint64_t ip);
+
+/* Adds a space without memory for its code. Returns PTL_NO_MEMORY, PTL_UNSUPPORTED. */
+int flow_library_add_space(struct ptl_decoder *decoder, uint64_t number, struct library_space **added);
+/* Sets the space of the next packet. Returns PTL_NO_MEMORY, PTL_UNSUPPORTED. */
+int flow_library_prepare_switch(struct ptl_decoder *decoder, uint64_t number);
+/* Lets the engine use the space of the next packet. */
+void flow_library_apply_switch(struct ptl_decoder *decoder);
+/* Begins an execution in space 0. No segment is open. */
+void flow_library_begin_spaces(struct ptl_decoder *decoder);
+/* Forgets what was learned of the code of all spaces, and all spaces but the first and the current. No batch may be in use. */
+void flow_library_forget_spaces(struct ptl_decoder *decoder);
+void flow_library_free_spaces(struct ptl_decoder *decoder);
+/* Returns the bytes of memory for the code of all spaces. */
+uint64_t flow_library_space_memory(const struct ptl_decoder *decoder);
 
 #endif

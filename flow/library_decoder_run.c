@@ -15,6 +15,7 @@ static void begin_execution(struct ptl_decoder *decoder)
 	decoder->bytes = 0;
 	decoder->function_count = 0;
 	decoder_packets_reset(&decoder->packets);
+	flow_library_begin_spaces(decoder);
 	decoder_tally_begin(&decoder->tally);
 }
 
@@ -30,11 +31,16 @@ void ptl_decoder_reset(struct ptl_decoder *decoder)
 /* Ends a function that has decoded. An error ends the execution. */
 static int finish(struct ptl_decoder *decoder, int status)
 {
-	if (!status && decoder->code.no_memory)
+	bool no_memory = false;
+
+	for (size_t i = 0; i < decoder->space_count; i++) {
+		no_memory |= decoder->spaces[i]->code.no_memory;
+		decoder->spaces[i]->code.no_memory = false;
+	}
+	if (!status && no_memory)
 		status = common_fail_memory("code", (size_t)DECODER_PAGE);
 	if (status >= 0)
 		return 0;
-	decoder->code.no_memory = false;
 	ptl_decoder_reset(decoder);
 	return status;
 }
@@ -132,7 +138,8 @@ int ptl_decoder_end(struct ptl_decoder *decoder, struct ptl_decoder_sums *sums)
 /* Notes a change. Packets fed before must have been decoded. */
 static void note_change(struct ptl_decoder *decoder, uint64_t first, uint64_t last)
 {
-	decoder_code_forget(&decoder->code, first, last);
+	for (size_t i = 0; i < decoder->space_count; i++)
+		decoder_code_forget(&decoder->spaces[i]->code, first, last);
 	if (decoder->change_count == LIBRARY_CHANGES_MAX)
 		decoder->all_changed = true;
 	else
@@ -168,6 +175,17 @@ int ptl_decoder_change(struct ptl_decoder *decoder, uint64_t address, uint64_t s
 	if (!status)
 		note_change(decoder, address, address + (size - 1));
 	return status;
+}
+
+int ptl_decoder_switch(struct ptl_decoder *decoder, uint64_t space)
+{
+	int status;
+
+	if (!decoder || !decoder->read_space)
+		return common_fail(PTL_MISUSE, "ptl_decoder_switch needs a decoder with read_space");
+	begin_execution(decoder);
+	status = finish(decoder, decoder_packets_flush(&decoder->packets, true));
+	return status ? status : finish(decoder, flow_library_prepare_switch(decoder, space));
 }
 
 /* ---- results ------------------------------------------------------------------------------------------- */

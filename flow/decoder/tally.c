@@ -301,6 +301,12 @@ static bool begin_spaces(struct decoder_tally *tally)
 	return tally->space_count != 0;
 }
 
+void decoder_tally_switch(struct decoder_tally *tally, uint64_t space)
+{
+	if (tally->options.spaces && (tally->space_count || begin_spaces(tally)))
+		enter_space(tally, space);
+}
+
 int decoder_tally_take(struct decoder_tally *tally, const struct flow_batch *batch)
 {
 	bool taken = true;

@@ -85,6 +85,8 @@ void decoder_tally_open(struct decoder_tally *tally, const struct decoder_tally_
 void decoder_tally_close(struct decoder_tally *tally);
 /* Counts a batch. Returns PTL_NO_MEMORY. */
 int decoder_tally_take(struct decoder_tally *tally, const struct flow_batch *batch);
+/* Flow of another address space follows. */
+void decoder_tally_switch(struct decoder_tally *tally, uint64_t space);
 /* Begins an execution. */
 void decoder_tally_begin(struct decoder_tally *tally);
 /* Ends the execution. Returns PTL_NO_MEMORY. */

@@ -71,6 +71,25 @@ void native_decoder_change(struct native_decoder *decoder, const struct flow_cod
 		find_again(decoder, ip);
 }
 
+void native_decoder_switch(struct native_decoder *decoder, struct native_code *code)
+{
+	uint64_t ip = decoder->region ? decoder->region->here.ip : 0;
+
+	native_output_flush(&decoder->out);
+	native_decoder_use(decoder, code);
+	/* The other code still uses the sites on the stack: the addresses are copied. */
+	for (unsigned i = 0; i < decoder->calls.count; i++) {
+		const unsigned place = (decoder->calls.top - 1 - i) % NATIVE_STACK;
+		struct native_return_site *own = &decoder->calls.unshared[place];
+
+		*own = *decoder->calls.sites[place];
+		own->region = NULL;
+		decoder->calls.sites[place] = own;
+	}
+	if (decoder->region)
+		native_go(decoder, ip);
+}
+
 /* Checks for a FUP that comes too early in a PSB+: BDM70. */
 static bool is_early(const struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {

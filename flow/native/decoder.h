@@ -191,6 +191,9 @@ void native_decoder_clear(struct native_decoder *decoder);
 /* Invalidates the code in these spans: see native_code_change. Flow continues at the same address. */
 void native_decoder_change(struct native_decoder *decoder, const struct flow_code_span *changes, size_t count);
 
+/* As native_decoder_use within a segment, for a decoder that shares no code. Flow continues at the same address. */
+void native_decoder_switch(struct native_decoder *decoder, struct native_code *code);
+
 /* Decodes one segment: see flow_engine_class. */
 int native_decoder_run(struct native_decoder *decoder, const struct flow_engine_input *input,
 		       const struct flow_sink *sink);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Fuzzes PT and code for decoders of ptl/decoder.h: one piece, pieces and a warm decoder give equal sums; flushes, changes
- * of code, losses, resets and forks between pieces are safe.
+ * of code, switches of spaces, losses, resets and forks between pieces are safe.
  */
 #include <ptl/decoder.h>
 
@@ -12,8 +12,9 @@
 
 /* The input: a byte of flags, a byte for the size of pieces, 16 bits size of the code, the code, then PT. */
 #define FLAG_32_BIT 0x01
-#define FLAG_READ 0x02  /* a function reads the code */
-#define FLAG_SMALL 0x04 /* little memory, and short segments */
+#define FLAG_READ 0x02   /* a function reads the code */
+#define FLAG_SMALL 0x04  /* little memory, and short segments */
+#define FLAG_SPACES 0x08 /* a function reads the code of address spaces */
 
 #define BASE 0x400000ull
 
@@ -42,6 +43,19 @@ static bool read_code(void *context, uint64_t address, void *bytes, size_t size)
 	return true;
 }
 
+/* Each space has the code of the space before, a byte later. */
+static bool read_space(void *context, uint64_t space, uint64_t address, void *bytes, size_t size)
+{
+	const struct input *input = context;
+	uint8_t *to = bytes;
+
+	if (!read_code(context, address, bytes, size))
+		return false;
+	for (size_t i = 0; i < size; i++)
+		to[i] = address + i - BASE + space < input->code_size ? input->code[address + i - BASE + space] : 0;
+	return true;
+}
+
 static struct ptl_decoder *open_decoder(struct input *input)
 {
 	const struct ptl_machine machine = {.mode = input->flags & FLAG_32_BIT ? 32 : 64, .return_compression = true};
@@ -55,7 +69,10 @@ static struct ptl_decoder *open_decoder(struct input *input)
 	};
 	struct ptl_decoder *decoder;
 
-	if (input->flags & FLAG_READ) {
+	if (input->flags & FLAG_SPACES) {
+		options.read_space = read_space;
+		options.read_context = input;
+	} else if (input->flags & FLAG_READ) {
 		options.read = read_code;
 		options.read_context = input;
 	} else {
@@ -107,6 +124,10 @@ static void disturb(struct ptl_decoder *decoder, const struct input *input, unsi
 		break;
 	case 4:
 		ptl_decoder_reset(decoder);
+		break;
+	case 5:
+		if (input->flags & FLAG_SPACES)
+			check(ptl_decoder_switch(decoder, what % 3));
 		break;
 	default:
 		check(ptl_decoder_flush(decoder));

@@ -111,6 +111,12 @@ struct ptl_decoder_options {
 	 * of forgotten memory are kept for later use. 0: 256 MiB.
 	 */
 	size_t memory_limit;
+
+	/*
+	 * As `read`, for several address spaces: `space` is the number given to ptl_decoder_switch, 0 before the first
+	 * switch of an execution. `memory` is in all spaces. Not together with `read`.
+	 */
+	bool (*read_space)(void *context, uint64_t space, uint64_t address, void *bytes, size_t size);
 };
 
 /*
@@ -122,7 +128,8 @@ int ptl_decoder_new(const struct ptl_decoder_options *options, struct ptl_decode
  * Makes a second decoder, which may run in another thread, with its own options. Both decoders share what was known of
  * the code so far, read-only; each adds its own memory. The code must be equal: `memory`, `memory_count`, `machine` and
  * `filter` must be 0 in the options, and are those of the first decoder; `read` NULL is the first decoder's, with the
- * first decoder's context if `read_context` is NULL. `read` is called by both decoders at once.
+ * first decoder's context if `read_context` is NULL, and so is `read_space`. These functions are called by both decoders
+ * at once. Of several spaces, only what is known of space 0 is shared.
  */
 int ptl_decoder_fork(struct ptl_decoder *decoder, const struct ptl_decoder_options *options, struct ptl_decoder **fork);
 /* Frees the decoder. Forks live on. NULL is allowed. */
@@ -140,6 +147,14 @@ int ptl_decoder_code(struct ptl_decoder *decoder, const struct ptl_flow_memory *
  * `read` gives other bytes. Packets fed before have the old code. The next packet fed has the new code.
  */
 int ptl_decoder_change(struct ptl_decoder *decoder, uint64_t address, uint64_t size);
+
+/*
+ * Tells that the next packet fed belongs to another address space: a number that the caller chooses, such as a process or
+ * a CR3. Packets fed before belong to the space before. Each execution begins in space 0. A decoder keeps what it knows
+ * of the code of each space. PTL_DECODER_SPACES counts `space` as a CR3. Needs read_space. Returns errors as ptl_decoder_feed does; PTL_UNSUPPORTED for more than 1,024
+ * spaces within a segment, that is between two PSBs. Above memory_limit, a decoder forgets spaces between segments.
+ */
+int ptl_decoder_switch(struct ptl_decoder *decoder, uint64_t space);
 
 /* --- packets --------------------------------------------------------------------------------------- */
 

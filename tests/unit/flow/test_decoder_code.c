@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <ptl/decoder.h>
+#include <ptl/pt.h>
 
 #include "tests/unit/decoder_digest.h"
 #include "tests/unit/random_changes.h"
@@ -215,6 +216,218 @@ static void changed_code(void **state)
 	free(changing);
 }
 
+/* ---- address spaces ---------------------------------------------------------------------------------------- */
+
+/* Space n has the code after n changes, in the order of `changing`. */
+static bool read_version(void *context, uint64_t space, uint64_t address, void *bytes, size_t size)
+{
+	const struct changing *changing = context;
+	static struct changing version;
+
+	version = *changing;
+	memcpy(version.code, version.program->first_code, version.program->code_size);
+	assert_true(space <= version.changes->count);
+	for (size_t i = 0; i < space; i++) {
+		const struct random_change *change = &version.changes->list[i];
+
+		memcpy(version.code + change->first, version.changes->bytes + change->bytes, change->size);
+	}
+	return read_changing(&version, address, bytes, size);
+}
+
+/* Feeds the packets up to each change, and switches to the space with the changed code. */
+static void run_switching(struct changing *changing, struct ptl_decoder_sums *sums)
+{
+	const struct random_flow *program = changing->program;
+	size_t at = 0;
+
+	for (size_t i = 0; i < changing->changes->count; i++) {
+		const struct random_change *change = &changing->changes->list[i];
+
+		assert_int_equal(ptl_decoder_feed(changing->decoder, program->pt + at, change->at - at), 0);
+		at = change->at;
+		assert_int_equal(ptl_decoder_switch(changing->decoder, i + 1), 0);
+	}
+	assert_int_equal(ptl_decoder_feed(changing->decoder, program->pt + at, program->pt_size - at), 0);
+	assert_int_equal(ptl_decoder_end(changing->decoder, sums), 0);
+}
+
+/* The spaces together have all instructions, and each space has its own code: a single code gives other flow. */
+static void check_spaces(const struct changing *changing, uint64_t instructions)
+{
+	size_t count;
+	const struct ptl_decoder_space *spaces = ptl_decoder_spaces(changing->decoder, &count);
+
+	assert_true(count <= changing->changes->count + 1);
+	for (size_t i = 0; i < count; i++)
+		instructions -= spaces[i].instructions;
+	assert_int_equal(instructions, 0);
+}
+
+/* A decoder with the code of space 0 alone. */
+static bool fails_without_switches(const struct changing *changing)
+{
+	const struct random_flow *program = changing->program;
+	const struct ptl_flow_memory memory = {program->base, program->first_code, program->code_size, "first"};
+	const struct ptl_decoder_options options = {.size = sizeof(options), .memory = &memory, .memory_count = 1};
+	struct ptl_decoder_sums sums;
+	struct ptl_decoder *decoder;
+
+	assert_int_equal(ptl_decoder_new(&options, &decoder), 0);
+	assert_int_equal(ptl_decoder_run(decoder, program->pt, program->pt_size, &sums), 0);
+	ptl_decoder_free(decoder);
+	return sums.gaps || sums.instructions != program->truth_count;
+}
+
+static struct random_seeds switches;
+
+/* Several spaces with other code at the same addresses, switched within segments, and again in each round. */
+static void address_spaces(void **state)
+{
+	struct random_flow *program = make_programs(1);
+	struct random_changes *list = malloc(sizeof(*list));
+	struct changing *changing = calloc(1, sizeof(*changing));
+	size_t failing = 0;
+	struct seen seen;
+
+	(void)state;
+	assert_true(list && changing);
+	switches = random_flow_seeds(PROGRAMS);
+	while (random_flow_next(&switches)) {
+		struct ptl_decoder_options options = options_of(&seen);
+		struct ptl_decoder_sums sums;
+
+		random_flow_make_changing(program, switches.seed, STEPS, 1, FLOW_ALL & ~FLOW_32, list, false);
+		*changing = (struct changing){.program = program, .changes = list};
+		/* Half of the decoders forget spaces all the time. */
+		options.memory_limit = switches.seed % 2 ? 1 << 20 : 0;
+		options.outputs |= PTL_DECODER_SPACES;
+		options.read_space = read_version;
+		options.read_context = changing;
+		assert_int_equal(ptl_decoder_new(&options, &changing->decoder), 0);
+		for (unsigned round = 0; round < 5; round++) {
+			seen = (struct seen){0};
+			run_switching(changing, &sums);
+			assert_int_equal(sums.instructions, program->truth_count);
+			digest_check(&seen.digest, changing->decoder, &sums, seen.bitmap);
+			check_spaces(changing, sums.instructions);
+			/* Changes that change nothing reach all spaces. */
+			if (round == 2)
+				assert_int_equal(ptl_decoder_change(changing->decoder, program->base, 64), 0);
+		}
+		failing += fails_without_switches(changing);
+		ptl_decoder_free(changing->decoder);
+	}
+	assert_true(failing > 0);
+	free(program);
+	free(list);
+	free(changing);
+}
+
+static bool read_same(void *context, uint64_t space, uint64_t address, void *bytes, size_t size)
+{
+	(void)space;
+	return read_code(context, address, bytes, size);
+}
+
+/* Feeds the packets, and switches before each PIP. Returns the number of switches. */
+static size_t run_with_pips(struct ptl_decoder *decoder, const struct random_flow *program,
+			    struct ptl_decoder_sums *sums)
+{
+	struct ptl_pt_context context = {0};
+	size_t at = 0, fed = 0, count = 0;
+
+	while (at < program->pt_size) {
+		struct ptl_pt_packet packet;
+
+		assert_true(ptl_pt_decode(program->pt + at, program->pt_size - at, &context, &packet) > 0);
+		if (packet.kind == PTL_PT_PIP) {
+			assert_int_equal(ptl_decoder_feed(decoder, program->pt + fed, at - fed), 0);
+			assert_int_equal(ptl_decoder_switch(decoder, packet.pip.cr3), 0);
+			fed = at;
+			count++;
+		}
+		at += packet.size;
+	}
+	assert_int_equal(ptl_decoder_feed(decoder, program->pt + fed, program->pt_size - fed), 0);
+	assert_int_equal(ptl_decoder_end(decoder, sums), 0);
+	return count;
+}
+
+static struct random_seeds pips;
+
+static void spaces_by_pip(void **state)
+{
+	struct random_flow *program = make_programs(1);
+	size_t count = 0;
+	struct seen seen;
+
+	(void)state;
+	pips = random_flow_seeds(PROGRAMS / 2);
+	while (random_flow_next(&pips)) {
+		struct ptl_decoder_options options = options_of(&seen);
+		struct ptl_decoder_sums sums;
+		struct ptl_decoder *decoder;
+
+		random_flow_make_with(program, pips.seed, STEPS, 1, FLOW_ALL & ~FLOW_32);
+		options.read_space = read_same;
+		options.read_context = program;
+		assert_int_equal(ptl_decoder_new(&options, &decoder), 0);
+		for (unsigned round = 0; round < 3; round++) {
+			seen = (struct seen){0};
+			count += run_with_pips(decoder, program, &sums);
+			assert_int_equal(sums.instructions, program->truth_count);
+			digest_check(&seen.digest, decoder, &sums, seen.bitmap);
+		}
+		ptl_decoder_free(decoder);
+	}
+	assert_true(count > 0);
+	free(program);
+}
+
+/* CALL 0x1100 at 0x1000; SYSCALL, RET at 0x1100; behind the call NOPs, a number for each space, and JMP *RAX. */
+static bool read_call(void *context, uint64_t space, uint64_t address, void *bytes, size_t size)
+{
+	uint8_t *page = bytes;
+	const size_t nops = space ? 1 : 3;
+
+	(void)context;
+	if (address != 0x1000 || size != 4096)
+		return false;
+	memset(page, 0x06, size);
+	memcpy(page, "\xe8\xfb\x00\x00\x00", 5);
+	memcpy(page + 0x100, "\x0f\x05\xc3", 3);
+	memset(page + 5, 0x90, nops);
+	memcpy(page + 5 + nops, "\xff\xe0", 2);
+	return true;
+}
+
+/* A compressed return to a call from before a switch leads to the code of the new space, and changes no other space. */
+static void returns_over_switches(void **state)
+{
+	static const uint8_t before[] = "\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82" /* PSB */
+					"\x99\x01\x02\x23"                      /* MODE, PSBEND */
+					"\x71\x00\x10\x00\x00\x00\x00\x01";     /* TIP.PGE, PGD */
+	static const uint8_t behind[] = "\x71\x02\x11\x00\x00\x00\x00\x06\x01"; /* TIP.PGE, TNT, TIP.PGD */
+	const struct ptl_decoder_options options = {.size = sizeof(options), .read_space = read_call};
+	struct ptl_decoder_sums sums;
+	struct ptl_decoder *decoder;
+
+	(void)state;
+	assert_int_equal(ptl_decoder_new(&options, &decoder), 0);
+	for (unsigned round = 0; round < 12; round++) {
+		const uint64_t space = round / 2 % 3;
+
+		assert_int_equal(ptl_decoder_feed(decoder, before, sizeof(before) - 1), 0);
+		assert_int_equal(ptl_decoder_switch(decoder, space), 0);
+		assert_int_equal(ptl_decoder_feed(decoder, behind, sizeof(behind) - 1), 0);
+		assert_int_equal(ptl_decoder_end(decoder, &sums), 0);
+		assert_int_equal(sums.gaps, 0);
+		assert_int_equal(sums.instructions, space ? 5 : 7);
+	}
+	ptl_decoder_free(decoder);
+}
+
 /* ---- forks ------------------------------------------------------------------------------------------------- */
 
 struct worker {
@@ -292,14 +505,16 @@ static void forks_in_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(code_by_function),
-		cmocka_unit_test(changed_code),
-		cmocka_unit_test(forks_in_threads),
+		cmocka_unit_test(code_by_function),      cmocka_unit_test(changed_code),
+		cmocka_unit_test(address_spaces),        cmocka_unit_test(spaces_by_pip),
+		cmocka_unit_test(returns_over_switches), cmocka_unit_test(forks_in_threads),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
 	random_flow_report(&reads);
 	random_flow_report(&changes);
+	random_flow_report(&switches);
+	random_flow_report(&pips);
 	random_flow_report(&forks);
 	return failed;
 }

@@ -346,6 +346,21 @@ static void misuse(const struct ptl_decoder_options *options, int status)
 	assert_null(decoder);
 }
 
+static bool read_nothing(void *context, uint64_t address, void *bytes, size_t size)
+{
+	(void)context;
+	(void)address;
+	(void)bytes;
+	(void)size;
+	return false;
+}
+
+static bool read_no_space(void *context, uint64_t space, uint64_t address, void *bytes, size_t size)
+{
+	(void)space;
+	return read_nothing(context, address, bytes, size);
+}
+
 static void wrong_options(void **state)
 {
 	const struct ptl_decoder_range backwards = {5, 4};
@@ -377,7 +392,12 @@ static void wrong_options(void **state)
 	options.memory = &wraps;
 	misuse(&options, PTL_MISUSE);
 	options = options_with_all();
+	options.read = read_nothing;
+	options.read_space = read_no_space;
+	misuse(&options, PTL_MISUSE);
+	options = options_with_all();
 	assert_int_equal(ptl_decoder_new(&options, &decoder), 0);
+	assert_int_equal(ptl_decoder_switch(decoder, 1), PTL_MISUSE);
 	assert_int_equal(ptl_decoder_fork(decoder, &options, &fork), PTL_MISUSE);
 	assert_null(fork);
 	assert_int_equal(ptl_decoder_feed(decoder, NULL, 1), PTL_MISUSE);
