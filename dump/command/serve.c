@@ -137,9 +137,9 @@ static const struct dump_serve_tool tools[] = {
 	 "Who failed and where: crashes, aborts, panics, exit statuses other than 0 and hangs, with the last source "
 	 "lines, "
 	 "events and callers of each thread.",
-	 &dump_command_crash, crash_arguments},
+	 &dump_command_crash, crash_arguments, .reads_sources = true},
 	{"why", "Slow calls", "What the slow calls of a function did that its other calls did not.", &dump_command_why,
-	 why_arguments},
+	 why_arguments, .reads_sources = true},
 	{"calls", "Calls", "Function calls of each thread in order, with times and instructions.", &dump_command_calls,
 	 calls_arguments},
 	{"report", "Where the work went", "Instructions, times and calls by function, image, line, process or thread.",
@@ -147,7 +147,7 @@ static const struct dump_serve_tool tools[] = {
 	{"events", "Events", "Events of programs and the kernel in order of time, with their fields.",
 	 &dump_command_events, events_arguments},
 	{"source", "Code that ran", "Instructions and source lines of a function, with execution counts.",
-	 &dump_command_annotate, source_arguments},
+	 &dump_command_annotate, source_arguments, .reads_sources = true},
 	{NULL},
 };
 

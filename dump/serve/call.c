@@ -90,6 +90,8 @@ void dump_serve_call_free(struct dump_serve_call *call)
 	close_fd(&call->err.fd);
 	common_bytes_free(&call->out.line);
 	common_bytes_free(&call->err.line);
+	common_bytes_free(&call->out.whole);
+	common_bytes_free(&call->err.whole);
 	common_bytes_free(&call->records);
 	common_bytes_free(&call->messages);
 	dump_serve_words_free(&call->words);
@@ -153,11 +155,50 @@ static void add_piece(const struct dump_serve_call *call, struct dump_serve_pipe
 		common_write_bytes(&pipe->line, piece, size);
 }
 
+/* Keeps bytes for the cache. */
+static void keep_piece(struct dump_serve_call *call, struct dump_serve_pipe *pipe, const char *piece, size_t size)
+{
+	call->not_kept |= pipe->whole.size + size > DUMP_SERVE_CACHE_OUTPUT;
+	if (!call->not_kept)
+		common_write_bytes(&pipe->whole, piece, size);
+	else
+		common_bytes_free(&pipe->whole);
+	call->not_kept |= pipe->whole.failed;
+}
+
+/* Takes bytes of output. */
+static int take_bytes(struct dump_serve_call *call, struct dump_serve_pipe *pipe, const char *bytes, size_t size)
+{
+	const char *at = bytes;
+
+	for (const char *end; (end = memchr(at, '\n', (size_t)(bytes + size - at))); at = end + 1) {
+		add_piece(call, pipe, at, (size_t)(end - at));
+		end_line(call, pipe);
+	}
+	add_piece(call, pipe, at, (size_t)(bytes + size - at));
+	pipe->read += size;
+	if (pipe->line.failed || call->records.failed || call->messages.failed)
+		return common_fail_memory("an answer", call->records.size);
+	return 0;
+}
+
+int dump_serve_call_repeat(struct dump_serve_call *call, const struct dump_serve_output *output)
+{
+	int status = 0;
+
+	if (output->out.size)
+		status = take_bytes(call, &call->out, (const char *)output->out.data, output->out.size);
+	if (!status && output->err.size)
+		status = take_bytes(call, &call->err, (const char *)output->err.data, output->err.size);
+	call->ended = output->ended;
+	return status;
+}
+
 int dump_serve_call_read(struct dump_serve_call *call, struct dump_serve_pipe *pipe)
 {
 	char piece[READ_SIZE];
 	const ssize_t size = read(pipe->fd, piece, sizeof(piece));
-	const char *at = piece;
+	int status;
 
 	if (size < 0 && (errno == EINTR || errno == EAGAIN))
 		return 0;
@@ -165,17 +206,11 @@ int dump_serve_call_read(struct dump_serve_call *call, struct dump_serve_pipe *p
 		close_fd(&pipe->fd);
 		return 0;
 	}
-	for (const char *end; (end = memchr(at, '\n', (size_t)(piece + size - at))); at = end + 1) {
-		add_piece(call, pipe, at, (size_t)(end - at));
-		end_line(call, pipe);
-	}
-	add_piece(call, pipe, at, (size_t)(piece + size - at));
-	pipe->read += (uint64_t)size;
+	keep_piece(call, pipe, piece, (size_t)size);
+	status = take_bytes(call, pipe, piece, (size_t)size);
 	if (pipe->read > DUMP_SERVE_OUTPUT_MAX)
 		dump_serve_call_stop(call, DUMP_SERVE_ENDLESS);
-	if (pipe->line.failed || call->records.failed || call->messages.failed)
-		return common_fail_memory("an answer", call->records.size);
-	return 0;
+	return status;
 }
 
 bool dump_serve_call_is_over(const struct dump_serve_call *call)
@@ -226,6 +261,19 @@ static void write_content(const struct dump_serve_call *call, struct common_json
 	else
 		common_json_null(json, "exit_status");
 	common_json_object_end(json);
+}
+
+void dump_serve_call_keep(struct dump_serve_call *call, struct dump_serve_cache *cache)
+{
+	const struct dump_serve_pipe *pipes[] = {&call->out, &call->err};
+	bool cut = false;
+
+	/* Incomplete output ends within a line. */
+	for (size_t i = 0; i < 2; i++)
+		cut |= pipes[i]->line_size != 0;
+	if (!call->not_kept && !cut && !call->tool->reads_sources && did_exit(call) &&
+	    WEXITSTATUS(call->ended) != COMMON_EXIT_SYSTEM)
+		dump_serve_cache_keep(cache, &call->words.list, &call->out.whole, &call->err.whole, call->ended);
 }
 
 /* Adds a message about a child that was stopped or crashed. */

@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include "dump/serve/cache.h"
 #include "dump/serve/tool.h"
 
 #define DUMP_SERVE_ANSWER_MAX (1u << 20)   /* bytes of the records of an answer */
@@ -25,8 +26,9 @@ enum dump_serve_stop {
 struct dump_serve_pipe {
 	int fd; /* -1: closed */
 	struct ptl_bytes line;
-	uint64_t line_size; /* bytes of the current line, kept or not */
-	uint64_t read;      /* bytes in all */
+	uint64_t line_size;     /* bytes of the current line, kept or not */
+	uint64_t read;          /* bytes in all */
+	struct ptl_bytes whole; /* all bytes, for the cache */
 };
 
 struct dump_serve_call {
@@ -40,13 +42,18 @@ struct dump_serve_call {
 	struct ptl_bytes messages; /* lines */
 	uint64_t message_count, message_seen;
 	enum dump_serve_stop stop;
-	int ended; /* as of waitpid */
+	int ended;     /* as of waitpid */
+	bool not_kept; /* the output is too large for the cache */
 };
 
 /*
  * Starts the child; call->words are made. Returns PTL_SYSTEM. Call dump_serve_call_free in any case.
  */
 int dump_serve_call_start(struct dump_serve_call *call, struct dump_prepared *prepared);
+/* Takes the output of an earlier call. Returns PTL_NO_MEMORY. */
+int dump_serve_call_repeat(struct dump_serve_call *call, const struct dump_serve_output *output);
+/* Keeps the output of a finished call in the cache, if the command exited. */
+void dump_serve_call_keep(struct dump_serve_call *call, struct dump_serve_cache *cache);
 /* Reads from a pipe once. Returns PTL_NO_MEMORY. */
 int dump_serve_call_read(struct dump_serve_call *call, struct dump_serve_pipe *pipe);
 /* Stops the child. */

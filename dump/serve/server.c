@@ -21,6 +21,7 @@ struct serving {
 	const struct dump_serve_server *server;
 	struct dump_serve_lines lines;
 	struct common_arena arena; /* of the current request */
+	struct dump_serve_cache cache;
 };
 
 /* ---- answers ------------------------------------------------------------------------------------- */
@@ -236,6 +237,7 @@ static int answer_call(struct serving *serving, const struct dump_serve_request 
 		.out = {.fd = -1},
 		.err = {.fd = -1},
 	};
+	const struct dump_serve_output *output;
 	int status = call.tool ? dump_serve_words_make(&call.words, call.tool, arguments, server->run->path)
 			       : common_fail(PTL_MISUSE, "name: there is no such tool");
 
@@ -243,15 +245,18 @@ static int answer_call(struct serving *serving, const struct dump_serve_request 
 		dump_serve_call_free(&call);
 		return status == PTL_MISUSE ? answer_error(serving, request, DUMP_SERVE_INVALID_PARAMS) : status;
 	}
-	status = dump_serve_call_start(&call, server->prepared);
+	output = dump_serve_cache_find(&serving->cache, &call.words.list);
+	status = output ? dump_serve_call_repeat(&call, output) : dump_serve_call_start(&call, server->prepared);
 	if (status == PTL_SYSTEM) {
 		dump_serve_call_free(&call);
 		return answer_error(serving, request, DUMP_SERVE_INTERNAL_ERROR);
 	}
-	if (!status)
+	if (!status && !output)
 		status = wait_for_call(serving, request, &call);
 	if (!status && call.stop != DUMP_SERVE_CANCELLED)
 		status = answer_result(serving, request, &call);
+	if (!status && !output)
+		dump_serve_call_keep(&call, &serving->cache);
 	dump_serve_call_free(&call);
 	return status;
 }
@@ -316,6 +321,7 @@ int dump_serve(const struct dump_serve_server *server)
 		common_arena_reset(&serving.arena);
 	}
 	common_arena_free(&serving.arena);
+	dump_serve_cache_free(&serving.cache);
 	dump_serve_lines_free(&serving.lines);
 	return status;
 }

@@ -24,6 +24,7 @@ struct dump_serve_tool {
 	const char *description;
 	const struct dump_command *command;
 	const struct dump_serve_argument *arguments;
+	bool reads_sources; /* output shows lines of source files, so the cache keeps none */
 };
 
 #define DUMP_SERVE_LIMIT 100u       /* records of an answer, unless the client asks for another number */

@@ -126,6 +126,10 @@ for tool, arguments, command in QUESTIONS:
           (content["exit_status"], content["messages"], content["left_out"], content["left_out_more"], content["next"],
            content["messages_left_out"], result["isError"]) == (got.returncode, got.stderr.splitlines(), 0, False, None, 0, False),
           result, got)
+    page = client.call(tool, limit=2, skip=1, **arguments)["result"]["structuredContent"]
+    again = client.call(tool, limit=10000, **arguments)["result"]
+    check(f"{tool} {arguments}: the same again, and in pages", again == result and page["records"] == wanted[1:3] and
+          page["left_out"] == max(0, len(wanted) - 3) and page["messages"] == content["messages"], again, page)
     check(f"{tool} {arguments}: text for older clients", [json.loads(part["text"]) for part in result["content"]] == [content])
     if OUTPUT:
         check(f"{tool} {arguments}: the output schema", OUTPUT.is_valid(content))
@@ -292,6 +296,24 @@ for folder, shows in (("elsewhere", False), (".", True), ("/", True), ("missing"
     check(f"--source {folder}: lines of source files {'shown' if shows else 'not shown'}", ("work(n)" in text) == shows
           and ("raise(SIGSEGV)" in text) == shows, text[:2000])
     client.end()
+
+# ---- outputs that are kept ---------------------------------------------------------------------------------------------
+
+client = Client("--source", ".", "a.ptl")
+first = client.call("calls", function="serve")["result"]
+wrong = [client.call("calls", where="nothing == 1")["result"] for _ in range(2)]
+check("a mistake is the same mistake again", wrong[0] == wrong[1] and wrong[0]["isError"], *wrong)
+for number in range(40):
+    client.call("events", limit=1, time=f"{number}us..")
+check("more commands than are kept", client.call("calls", function="serve")["result"] == first)
+before = json.dumps([client.call("source", function="serve"), client.call("crash")])
+text = read("serve.c").decode()
+write("serve.c", text.replace("work(n)", "work( n )").replace("raise(SIGSEGV)", "raise( SIGSEGV )"))
+after = json.dumps([client.call("source", function="serve"), client.call("crash")])
+check("lines of source files are read again", "work(n)" in before and "work( n )" in after and "raise(SIGSEGV)" in before and
+      "raise( SIGSEGV )" in after, before[:1000], after[:1000])
+write("serve.c", text)
+client.end()
 
 # ---- clients that leave, and mistakes ------------------------------------------------------------------------------------
 
