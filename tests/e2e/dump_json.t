@@ -119,6 +119,12 @@ for trace in TRACES:
 for trace, function in (("fails", "work"), ("threads", "main"), ("forks", "main")):
     for schema, command, *options in OF_FUNCTION:
         validate(schema, command, "--json", *options, function, f"{trace}.ptl")
+# Members that only some traces and options have: shares as limits, lines without times, threads that nobody knows.
+validate("lint", "lint", "--json", "--limit", "decoded=99.5", "threads.ptl")
+run(RECORD, "-q", "-f", "--source", "software", "--timing", "none", "-o", "untimed.ptl", "--", "./fails")
+validate("why", "why", "--json", "--slowest", "10%", "--instructions", "work", "untimed.ptl")
+check("a call of an unknown thread has its CPU", schemas.wrong("calls", {
+    "type": "stack", "pid": None, "tid": None, "cpu": 1, "time": None, "stack": 1}) is None)
 validate("diff", "diff", "--json", "threads.ptl", "forks.ptl")
 validate("diff", "diff", "--json", "--slower", "threads.ptl", "fails.ptl")
 validate("diff-first", "diff", "--json", "--first", "threads.ptl", "signals.ptl")
