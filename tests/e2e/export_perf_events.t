@@ -71,7 +71,7 @@ def values(lines, names):
 
 def tracepoints():
     names = ("prev_comm", "prev_pid", "prev_prio", "next_comm", "next_pid", "next_prio")
-    done = run("perf", "record", "-q", "-a", "-o", "switch.data", "-e", "sched:sched_switch", "--", "sleep", "0.2")
+    done = run("perf", "record", "-q", "-o", "switch.data", "-e", "sched:sched_switch", "--", "sh", "-c", "sleep 0.01; sleep 0.01; sleep 0.01")
     if done.returncode:
         skip("tracepoints", f"perf may not record here: {done.stderr.strip()[-100:]}")
         return

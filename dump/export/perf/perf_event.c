@@ -280,7 +280,8 @@ void dump_perf_events_lose(struct dump_perf_events *events, struct dump_perf_fil
 		const struct ptl_loss *loss = ptl_loss_at(trace, i);
 		const struct ptl_stream *stream = loss->stream == PTL_NO_ID ? NULL
 									    : ptl_stream_find(trace, loss->stream);
-		const struct dump_perf_place place = {loss->pid, loss->tid, stream ? stream->cpu : PTL_NO_CPU, loss->first_time};
+		const struct dump_perf_place place = {loss->pid, loss->tid, stream ? stream->cpu : PTL_NO_CPU,
+						      loss->first_time};
 		uint8_t fields[24] = {0};
 
 		if (loss->kind == PTL_LOSS_EVENTS && !events->has_losses) {
