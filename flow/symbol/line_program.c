@@ -114,6 +114,9 @@ static bool extended_opcode(struct flow_line_program *program)
 		program->bytes.failed |= !size || size > 8;
 		program->row.address = size && size <= 8 ? common_read_le(&operands, size) : 0;
 		program->operation = 0;
+	} else if (opcode == DW_LNE_set_discriminator) {
+		program->row.discriminator = (uint32_t)flow_dwarf_unsigned(&operands);
+		program->bytes.failed |= operands.failed;
 	}
 	return opcode == DW_LNE_end_sequence;
 }
@@ -173,6 +176,7 @@ bool flow_line_program_next(struct flow_line_program *program, struct flow_line_
 			continue;
 		*row = program->row;
 		row->ends = ends;
+		program->row.discriminator = 0;
 		if (ends)
 			reset(program);
 		return true;

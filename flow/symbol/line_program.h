@@ -28,7 +28,8 @@ struct flow_line_row {
 	uint64_t address;
 	uint64_t file; /* number of the file in the unit */
 	uint32_t line;
-	bool ends; /* the row ends a sequence; its address is the first address behind the sequence */
+	uint32_t discriminator; /* distinguishes blocks of one line; 0: none */
+	bool ends;              /* the row ends a sequence; its address is the first address behind the sequence */
 };
 
 struct flow_line_program {

@@ -24,6 +24,7 @@ struct row {
 	const char *file; /* NULL: unknown from here on */
 	uint32_t line;
 	uint32_t order; /* number of the row in the program; of several rows with one address, the last row counts */
+	uint32_t discriminator;
 };
 
 struct unit {
@@ -226,7 +227,7 @@ static void fill_rows(struct flow_line_table *table, const struct flow_line_unit
 		const bool known = !row.ends && row.line && row.line <= INT32_MAX;
 
 		rows[count] = (struct row){row.address, known ? file_of(table, files, row.file) : NULL, row.line,
-					   (uint32_t)count};
+					   (uint32_t)count, row.discriminator};
 		count++;
 		if (row.ends) {
 			sort_rows(rows + first, count - first);
@@ -477,7 +478,7 @@ static bool add_lines(struct flow_line_table *table, const struct elf_line *line
 	table->unit_count = 1;
 	for (size_t i = 0; i < count; i++)
 		rows[i] = (struct row){lines[i].address, lines[i].file ? intern(table, lines[i].file) : NULL,
-				       lines[i].line, (uint32_t)i};
+				       lines[i].line, (uint32_t)i, 0};
 	sort_rows(rows, count);
 	table->units[0] = (struct unit){.count = count, .rows = rows};
 	return add_sequence(table, &(struct sequence){rows[0].address, UINT64_MAX, .count = (uint32_t)count});
@@ -521,7 +522,7 @@ static struct rows rows_at(struct flow_line_table *table, uint64_t address)
 	return low ? rows_of_piece(table, low - 1) : (struct rows){0};
 }
 
-bool flow_lines_find(struct flow_line_table *table, uint64_t address, const char **file, uint32_t *line)
+bool flow_lines_find(struct flow_line_table *table, uint64_t address, struct flow_line *line)
 {
 	const struct rows rows = rows_at(table, address);
 	/* number of rows at or before address */
@@ -529,8 +530,7 @@ bool flow_lines_find(struct flow_line_table *table, uint64_t address, const char
 
 	if (!low || !rows.list[low - 1].file)
 		return false;
-	*file = rows.list[low - 1].file;
-	*line = rows.list[low - 1].line;
+	*line = (struct flow_line){rows.list[low - 1].file, rows.list[low - 1].line, rows.list[low - 1].discriminator};
 	return true;
 }
 

@@ -29,8 +29,15 @@ void flow_lines_free(struct flow_line_table *table);
 
 /* The following functions may be called from several threads. Without memory, lines are unknown. */
 
-/* Finds the line of an address in the file's own address space. *file is valid as long as table. */
-bool flow_lines_find(struct flow_line_table *table, uint64_t address, const char **file, uint32_t *line);
+/* A source line. */
+struct flow_line {
+	const char *file; /* valid as long as the table */
+	uint32_t line;
+	uint32_t discriminator; /* distinguishes blocks of one line, as the compiler numbers blocks; 0: none */
+};
+
+/* Finds the line of an address in the file's own address space. Returns false if the line is unknown. */
+bool flow_lines_find(struct flow_line_table *table, uint64_t address, struct flow_line *line);
 
 /*
  * Checks whether the first row of an address has this line. Compilers emit such a row for the opening brace of a

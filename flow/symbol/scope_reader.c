@@ -161,7 +161,7 @@ static const struct flow_scope *add_scope(struct flow_scope_reader *reader, Dwar
 		if (!scope) {
 			scope = common_arena_zeroed(&reader->arena, sizeof(*scope));
 			if (scope)
-				*scope = (struct flow_scope){function_of(reader, die), outer, "", 0};
+				*scope = (struct flow_scope){function_of(reader, die), outer, "", 0, reader->by_llvm};
 			if (!scope || !scope->function) {
 				reader->failed = true;
 				return outer;
@@ -235,8 +235,17 @@ static uint64_t size_of_units(Dwarf *dwarf)
 	return offset;
 }
 
+/* Whether LLVM compiled the unit: clang, or "clang LLVM (rustc version ...)". */
+static bool is_by_llvm(Dwarf_Die *unit)
+{
+	const char *producer = text_of(unit, DW_AT_producer);
+
+	return producer && (strstr(producer, "clang") || strstr(producer, "LLVM"));
+}
+
 static void add_unit(struct flow_scope_reader *reader, Dwarf_Die *unit)
 {
+	reader->by_llvm = is_by_llvm(unit);
 	reader->files = files_of(unit);
 	add_children(reader, unit, NULL, 0);
 }
@@ -249,6 +258,7 @@ static bool add_file(struct flow_scope_reader *reader, Dwarf_Die *skeleton, uint
 
 	if (opened) {
 		reader->split = &split;
+		reader->by_llvm = is_by_llvm(&split.die);
 		reader->entries = size_of_units(split.dwarf);
 		reader->files = files_of(&split.die);
 		if (!reader->files)

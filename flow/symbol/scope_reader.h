@@ -34,6 +34,7 @@ struct flow_scope_reader {
 	struct common_byte_map names;     /* interned texts */
 	struct common_hash_map functions; /* by memory address of the description: function */
 	Dwarf_Files *files;               /* files of the current unit; NULL: no files */
+	bool by_llvm;                     /* LLVM compiled the current unit */
 	/* bound on the remaining entries of the unit: each entry takes a byte, but links may form cycles */
 	uint64_t entries;
 	bool failed; /* out of memory; the data read so far are valid */

@@ -158,15 +158,26 @@ size_t flow_sources_missing(struct flow_sources *sources, const char **name)
 	return count;
 }
 
-bool flow_sources_find(struct flow_sources *sources, uint32_t image, uint64_t address, const char **file,
-		       uint32_t *line)
+bool flow_sources_line(struct flow_sources *sources, uint32_t image, uint64_t address, struct flow_line *line)
 {
 	const struct flow_debug *table = flow_image_tables_get(&sources->tables, image);
 
 	if (!table)
 		return false;
 	address = flow_image_address(flow_timeline_image(sources->tables.timeline, image), address);
-	return flow_lines_find(table->lines, address, file, line);
+	return flow_lines_find(table->lines, address, line);
+}
+
+bool flow_sources_find(struct flow_sources *sources, uint32_t image, uint64_t address, const char **file,
+		       uint32_t *line)
+{
+	struct flow_line found;
+
+	if (!flow_sources_line(sources, image, address, &found))
+		return false;
+	*file = found.file;
+	*line = found.line;
+	return true;
 }
 
 bool flow_sources_begins(struct flow_sources *sources, uint32_t image, uint64_t address, uint32_t line)

@@ -37,6 +37,8 @@ size_t flow_sources_missing(struct flow_sources *sources, const char **name);
  */
 bool flow_sources_find(struct flow_sources *sources, uint32_t image, uint64_t address, const char **file,
 		       uint32_t *line);
+/* As flow_sources_find, with the discriminator. */
+bool flow_sources_line(struct flow_sources *sources, uint32_t image, uint64_t address, struct flow_line *line);
 
 /* As flow_lines_begins, for an address of the image's file. */
 bool flow_sources_begins(struct flow_sources *sources, uint32_t image, uint64_t address, uint32_t line);
@@ -54,6 +56,7 @@ struct flow_scope {
 	const struct flow_scope *outer; /* scope that contains the inlined copy; NULL: not inlined */
 	const char *call_file;          /* file of the call in the outer function; "" unknown */
 	uint32_t call_line;
+	bool by_llvm; /* compiled by LLVM, whose discriminators hold several numbers */
 };
 
 /* Finds the innermost function of the instruction at address; NULL: unknown. The result is valid as long as sources. */

@@ -157,6 +157,72 @@ def with_pointers():
     check("clang promotes the frequent target", body and re.search(r"icmp eq .*@often", body[0]), got)
 
 
+BLOCKS = """\
+#include <stdio.h>
+static volatile int rounds_of_each = 6400;
+static int data[6400];
+__attribute__((noinline)) int rare(int n) { return n * 3 + 1; }
+__attribute__((noinline)) int often(int n) { return n / 2; }
+__attribute__((noinline)) int work(int n) { return n % 64 == 63 ? rare(n) : often(n); }
+__attribute__((noinline)) int total(const int *list, int count)
+{
+	int sum = 0;
+	for (int i = 0; i < count; i++)
+		sum += list[i];
+	return sum;
+}
+int main(void)
+{
+	int sum = 0;
+	for (int i = 0; i < 6400; i++)
+		data[i] = rounds_of_each + i;
+	for (int i = 0; i < rounds_of_each; i++) { if (i % 4 == 3) sum += work(i); else sum ^= i; }
+	printf("%d\\n", sum + total(data, rounds_of_each));
+	return 0;
+}
+"""
+
+
+def branch_weights(profile_name):
+    """The weights of main's and work's branches, by which clang optimises."""
+    got = run("clang", "-O1", "-gline-tables-only", "-fprofile-sample-use=" + path(profile_name), "-S", "-emit-llvm", "-o", "-", path("blocks.c"))
+    numbers = dict(re.findall(r"^(!\d+) = !\{!\"branch_weights\", (.*)\}$", got.stdout, re.M))
+    return [sorted(map(int, re.findall(r"i32 (\d+)", value))) for value in numbers.values()], got
+
+
+def with_discriminators():
+    """Several blocks of one line: clang numbers the blocks, and looks for their counts by number."""
+    if not shutil.which("clang"):
+        skip("blocks of a line have their own counts", "there is no clang")
+        return
+    write("blocks.c", BLOCKS)
+    output("clang", "-O2", "-g", "-fdebug-info-for-profiling", "-o", path("blocks"), path("blocks.c"))
+    record("blocks.ptl", path("blocks"), options=("-f",))
+    output(DUMP, "autofdo", "-f", "--image", "blocks", "-o", "blocks.prof", "blocks.ptl")
+    text = read("blocks.prof").decode()
+    main = re.search(r"^main:\d+:1\n((?: .*\n)+)", text, re.M)[1]
+    lines = {place: (int(count), calls) for place, count, calls in re.findall(r"^ ([\d.]+): (\d+)(.*)$", main, re.M)}
+    check("blocks of a line have their own counts", {count for place, (count, _) in lines.items() if place.startswith("5.")} >= {1600, 4800} and
+          any(calls == " work:1600" for place, (_, calls) in lines.items() if place.startswith("5.")), text)
+    loop = re.search(r"^total:\d+:1\n((?: .*\n)+)", text, re.M)[1]
+    check("a block that the compiler made several times counts as often as the source's block", " 4: 6400\n" in loop, text)
+    # work is a line: its branch goes to rare once in 16 calls, as i % 64 is 63 in one of 16 calls.
+    weights, got = branch_weights("blocks.prof")
+    write("lines.prof", re.sub(r"^( \d+)\.\d+:", r"\1:", text, flags=re.M))
+    others, _ = branch_weights("lines.prof")
+    check("by the discriminators, clang knows the ways of branches within a line", [1601, 4801] in weights and [1601, 4801] not in others and
+          [101, 1501] in weights and [101, 1501] not in others, weights, others, got.stderr)
+    tool = next((name for name in ("llvm-profdata", *(f"llvm-profdata-{version}" for version in range(25, 12, -1))) if shutil.which(name)), None)
+    if not tool:
+        skip("llvm-profdata reads the discriminators", "there is no llvm-profdata")
+        return
+    merged = run(tool, "merge", "--sample", "--text", path("blocks.prof"), path("blocks.prof"), "-o", path("twice.prof"))
+    twice = re.search(r"^main:\d+:2\n((?: .*\n)+)", read("twice.prof").decode(), re.M)
+    check("llvm-profdata reads the discriminators, and adds up two profiles", merged.returncode == 0 and twice and
+          {place: int(count) for place, count in re.findall(r"^ ([\d.]+): (\d+)", twice[1], re.M)} ==
+          {place: 2 * count for place, (count, _) in lines.items()}, merged, twice and twice[1])
+
+
 write("work.c", SOURCE)
 for options in (["-O0"], ["-O2"]):
     output("gcc", "-g", *options, "-o", path("work"), path("work.c"))
@@ -166,6 +232,7 @@ for options in (["-O0"], ["-O2"]):
     os.rename(path("work"), path("work" + options[0]))
 with_clang()
 with_pointers()
+with_discriminators()
 same = {run(DUMP, "autofdo", "-j", jobs, "--image", "work", "work.ptl").stdout for jobs in "123"}
 check("any number of threads gives the same", len(same) == 1)
 output("gcc", "-g0", "-s", "-o", path("bare"), path("work.c"))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes a sample profile in LLVM's text format (llvm/ProfileData/SampleProfReader.h): functions by symbol name, lines
- * relative to the line of the function's declaration. Counts are exact, unlike a profiler's samples. Counts of inlined
+ * relative to the line of the function's declaration, with discriminators. Counts are exact, unlike a profiler's samples. Counts of inlined
  * code are added to the inlined function itself, where the compiler also looks for them.
  */
 #include "dump/export/profile/autofdo.h"
@@ -20,18 +20,24 @@
 /* LLVM keeps only these bits of a line offset. */
 #define OFFSET_MASK 0xffffu
 
-/* A line of one copy of a function, with the count of its most frequent instruction. */
+/* A place in the source of a function: a line, or one of several blocks of a line. */
+struct place {
+	uint32_t offset; /* line, relative to the function's declaration */
+	uint32_t discriminator;
+};
+
+/* A place in one copy of a function, with the count of its most frequent instruction. */
 struct line {
 	const struct flow_scope *scope;
-	uint32_t offset;
+	struct place place;
 	uint32_t function; /* index in functions */
 	uint64_t count;
 };
 
-/* Calls of a line to a function. */
+/* Calls of a place to a function. */
 struct target {
 	uint32_t function; /* index in functions, of the caller */
-	uint32_t offset;
+	struct place place;
 	const char *name; /* of the callee */
 	uint64_t count;
 };
@@ -61,7 +67,7 @@ struct autofdo {
 	size_t instruction_count, instruction_capacity;
 	struct line *lines; /* owned */
 	size_t line_count, line_capacity;
-	struct common_byte_map by_line; /* by scope and offset */
+	struct common_byte_map by_line; /* by scope and place */
 	struct target *targets;         /* owned */
 	size_t target_count, target_capacity;
 	struct function *functions; /* owned */
@@ -120,14 +126,54 @@ static int add_head(struct autofdo *autofdo, const struct analysis_profile_block
 
 /* ---- lines --------------------------------------------------------------------------------------- */
 
-static int find_line(struct autofdo *autofdo, const struct flow_scope *scope, uint32_t offset, uint32_t *number)
+/*
+ * A discriminator of LLVM holds numbers in a code of 7 or 14 bits: the block's number, the factor by which the compiler has
+ * duplicated the block's work (llvm/IR/DebugInfoMetadata.h).
+ */
+static uint32_t first_number(uint32_t discriminator)
 {
-	uint8_t key[sizeof(scope) + sizeof(offset)];
+	if (discriminator & 1)
+		return 0;
+	discriminator >>= 1;
+	return discriminator & 0x20 ? (discriminator >> 1 & 0xfe0) | (discriminator & 0x1f) : discriminator & 0x1f;
+}
+
+static uint32_t behind_first_number(uint32_t discriminator)
+{
+	return discriminator & 1 ? discriminator >> 1 : discriminator >> (discriminator & 0x40 ? 14 : 7);
+}
+
+/*
+ * Finds the place of an instruction, and the factor of its count. GCC numbers blocks in another way, which LLVM cannot match
+ * with its own blocks: GCC's code has whole lines. Returns false without debug information.
+ */
+static bool find_place(const struct autofdo *autofdo, uint32_t image, uint64_t address, const struct flow_scope **scope,
+		       struct place *place, uint32_t *factor)
+{
+	struct flow_line line;
+
+	*scope = flow_sources_scope(autofdo->sources, image, address);
+	*factor = 1;
+	if (!*scope || !(*scope)->function->line || !is_name((*scope)->function->name) ||
+	    !flow_sources_line(autofdo->sources, image, address, &line) || !line.line)
+		return false;
+	*place = (struct place){.offset = (line.line - (*scope)->function->line) & OFFSET_MASK};
+	if ((*scope)->by_llvm && line.discriminator) {
+		place->discriminator = first_number(line.discriminator);
+		*factor = first_number(behind_first_number(line.discriminator));
+	}
+	*factor += !*factor;
+	return true;
+}
+
+static int find_line(struct autofdo *autofdo, const struct flow_scope *scope, struct place place, uint32_t *number)
+{
+	uint8_t key[sizeof(scope) + sizeof(place)];
 	const uint64_t *known;
 	int status;
 
 	memcpy(key, &scope, sizeof(scope));
-	memcpy(key + sizeof(scope), &offset, sizeof(offset));
+	memcpy(key + sizeof(scope), &place, sizeof(place));
 	known = common_byte_map_get(&autofdo->by_line, key, sizeof(key));
 	if (known) {
 		*number = (uint32_t)*known;
@@ -137,7 +183,7 @@ static int find_line(struct autofdo *autofdo, const struct flow_scope *scope, ui
 	if (status < 0)
 		return status;
 	*number = (uint32_t)autofdo->line_count++;
-	autofdo->lines[*number] = (struct line){.scope = scope, .offset = offset};
+	autofdo->lines[*number] = (struct line){.scope = scope, .place = place};
 	status = find_function(autofdo, scope->function->name, &autofdo->lines[*number].function);
 	return status == 0 ? common_byte_map_put(&autofdo->by_line, key, sizeof(key), *number) : status;
 }
@@ -153,19 +199,18 @@ static uint64_t place_of(const struct autofdo *autofdo, uint32_t image, uint64_t
 static int add_instruction(struct autofdo *autofdo, const struct instruction *instruction)
 {
 	const uint64_t address = place_of(autofdo, instruction->image, instruction->address);
-	const struct flow_scope *scope = flow_sources_scope(autofdo->sources, instruction->image, address);
-	const char *file;
-	uint32_t line, number;
+	const struct flow_scope *scope;
+	struct place place;
+	uint32_t factor, number;
 	int status;
 
-	if (!scope || !scope->function->line || !is_name(scope->function->name) ||
-	    !flow_sources_find(autofdo->sources, instruction->image, address, &file, &line) || !line) {
+	if (!find_place(autofdo, instruction->image, address, &scope, &place, &factor)) {
 		autofdo->unknown += instruction->count;
 		return 0;
 	}
-	status = find_line(autofdo, scope, (line - scope->function->line) & OFFSET_MASK, &number);
-	if (status == 0 && instruction->count > autofdo->lines[number].count)
-		autofdo->lines[number].count = instruction->count;
+	status = find_line(autofdo, scope, place, &number);
+	if (status == 0 && instruction->count * factor > autofdo->lines[number].count)
+		autofdo->lines[number].count = instruction->count * factor;
 	return status;
 }
 
@@ -232,19 +277,17 @@ static int add_target(struct autofdo *autofdo, const struct analysis_profile_blo
 {
 	const uint64_t last = block->address + block->size - block->lengths[block->instructions - 1];
 	const uint64_t address = place_of(autofdo, block->image, last);
-	const struct flow_scope *scope = flow_sources_scope(autofdo->sources, block->image, address);
+	const struct flow_scope *scope;
 	struct target target = {.count = count};
 	struct flow_symbol symbol;
-	const char *file;
-	uint32_t line;
+	uint32_t factor;
 	int status;
 
-	if (!scope || !scope->function->line || !is_name(scope->function->name) ||
-	    !flow_sources_find(autofdo->sources, block->image, address, &file, &line) || !line ||
+	if (!find_place(autofdo, block->image, address, &scope, &target.place, &factor) ||
 	    !flow_symbols_find(autofdo->calls->symbols, image, callee, &symbol) || symbol.offset ||
 	    !is_name(symbol.name) || strpbrk(symbol.name, ":@"))
 		return 0;
-	target.offset = (line - scope->function->line) & OFFSET_MASK;
+	target.count *= factor;
 	target.name = symbol.name;
 	status = find_function(autofdo, scope->function->name, &target.function);
 	if (status == 0)
@@ -285,16 +328,23 @@ static int add_targets(struct autofdo *autofdo, const struct analysis_profile *p
 	return status;
 }
 
-static int compare_places(const struct target *a, const struct target *b)
+static int compare_places(const struct place *a, const struct place *b)
+{
+	if (a->offset != b->offset)
+		return a->offset < b->offset ? -1 : 1;
+	return (a->discriminator > b->discriminator) - (a->discriminator < b->discriminator);
+}
+
+static int compare_callers(const struct target *a, const struct target *b)
 {
 	if (a->function != b->function)
 		return a->function < b->function ? -1 : 1;
-	return (a->offset > b->offset) - (a->offset < b->offset);
+	return compare_places(&a->place, &b->place);
 }
 
 static int compare_names(const void *a, const void *b)
 {
-	const int order = compare_places(a, b);
+	const int order = compare_callers(a, b);
 
 	return order ? order : strcmp(((const struct target *)a)->name, ((const struct target *)b)->name);
 }
@@ -302,7 +352,7 @@ static int compare_names(const void *a, const void *b)
 static int compare_counts(const void *a_, const void *b_)
 {
 	const struct target *a = a_, *b = b_;
-	const int order = compare_places(a, b);
+	const int order = compare_callers(a, b);
 
 	if (order || a->count == b->count)
 		return order ? order : strcmp(a->name, b->name);
@@ -330,18 +380,18 @@ static void merge_targets(struct autofdo *autofdo)
 /* Writes the targets of a line. */
 static void write_targets(const struct autofdo *autofdo, const struct line *line)
 {
-	const struct target wanted = {.function = line->function, .offset = line->offset};
+	const struct target wanted = {.function = line->function, .place = line->place};
 	size_t low = 0, high = autofdo->target_count;
 
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
 
-		if (compare_places(&autofdo->targets[middle], &wanted) < 0)
+		if (compare_callers(&autofdo->targets[middle], &wanted) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low < autofdo->target_count && !compare_places(&autofdo->targets[low], &wanted); low++)
+	for (; low < autofdo->target_count && !compare_callers(&autofdo->targets[low], &wanted); low++)
 		fprintf(autofdo->run->out, " %s:%" PRIu64, autofdo->targets[low].name, autofdo->targets[low].count);
 }
 
@@ -353,7 +403,7 @@ static int compare_lines(const void *a_, const void *b_)
 
 	if (a->function != b->function)
 		return a->function < b->function ? -1 : 1;
-	return (a->offset > b->offset) - (a->offset < b->offset);
+	return compare_places(&a->place, &b->place);
 }
 
 /*
@@ -372,7 +422,7 @@ static int add_inlined_heads(struct autofdo *autofdo)
 		const uint64_t *known = common_hash_map_get(&firsts, key);
 
 		if (autofdo->lines[i].scope->outer &&
-		    (!known || autofdo->lines[i].offset < autofdo->lines[*known].offset))
+		    (!known || compare_places(&autofdo->lines[i].place, &autofdo->lines[*known].place) < 0))
 			status = common_hash_map_put(&firsts, key, i);
 	}
 	while (common_hash_map_next(&firsts, &at, &scope, &line))
@@ -426,7 +476,12 @@ static int write_functions(struct autofdo *autofdo)
 			continue;
 		fprintf(run->out, "%s:%" PRIu64 ":%" PRIu64 "\n", function->name, function->total, function->head);
 		for (size_t k = function->first; k < function->first + function->count; k++) {
-			fprintf(run->out, " %" PRIu32 ": %" PRIu64, autofdo->lines[k].offset, autofdo->lines[k].count);
+			const struct line *line = &autofdo->lines[k];
+
+			fprintf(run->out, " %" PRIu32, line->place.offset);
+			if (line->place.discriminator)
+				fprintf(run->out, ".%" PRIu32, line->place.discriminator);
+			fprintf(run->out, ": %" PRIu64, line->count);
 			write_targets(autofdo, &autofdo->lines[k]);
 			fputc('\n', run->out);
 		}

@@ -148,15 +148,15 @@ static struct flow_line_table *make(struct ptl_bytes *lines)
 	return make_with_code(lines, &(Elf64_Shdr){0}, &(Elf64_Phdr){0});
 }
 
-/* Expects "file:line", or "" for an unknown address. */
+/* Expects "file:line", "file:line.discriminator", or "" for an unknown address. */
 static void expect(struct flow_line_table *table, uint64_t address, const char *expected)
 {
 	char text[128] = "";
-	const char *file;
-	uint32_t line;
+	struct flow_line line;
 
-	if (flow_lines_find(table, address, &file, &line))
-		snprintf(text, sizeof(text), "%s:%u", file, line);
+	if (flow_lines_find(table, address, &line))
+		snprintf(text, sizeof(text), line.discriminator ? "%s:%u.%u" : "%s:%u", line.file, line.line,
+			 line.discriminator);
 	assert_string_equal(text, expected);
 }
 
@@ -232,6 +232,38 @@ static void reads_units(void **state)
 }
 
 /* An empty sequence does not affect code behind it or at its address. */
+/* A discriminator belongs to the next row only. A discriminator without an end is damage. */
+static void reads_discriminators(void **state)
+{
+	struct ptl_bytes lines = {0}, program = {0};
+	struct flow_line_table *table;
+
+	(void)state;
+	set_address(&program, 0x1000);
+	common_write_bytes(&program, "\0\3\4\x81\3", 5); /* 0x181 */
+	row(&program, 1, 9, 4);
+	row(&program, 1, 0, 4);
+	common_write_bytes(&program, "\0\2\4\2", 4);
+	row(&program, 1, 0, 4);
+	end(&program);
+	put_unit(&lines, 5, 4, &program);
+	program.size = 0;
+	set_address(&program, 0x2000);
+	common_write_bytes(&program, "\0\2\4\x81", 4);
+	row(&program, 1, 9, 4);
+	end(&program);
+	put_unit(&lines, 5, 4, &program);
+	table = make(&lines);
+	assert_non_null(table);
+	expect(table, 0x1000, "/build/one.c:10.385");
+	expect(table, 0x1004, "/build/one.c:10");
+	expect(table, 0x1008, "/build/one.c:10.2");
+	expect(table, 0x2000, "");
+	flow_lines_free(table);
+	common_bytes_free(&lines);
+	common_bytes_free(&program);
+}
+
 static void leaves_out_empty_sequences(void **state)
 {
 	struct ptl_bytes lines = {0}, program = {0};
@@ -381,6 +413,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_units),
+		cmocka_unit_test(reads_discriminators),
 		cmocka_unit_test(leaves_out_empty_sequences),
 		cmocka_unit_test(tells_overlapping_code_apart),
 		cmocka_unit_test(leaves_out_what_is_no_code),

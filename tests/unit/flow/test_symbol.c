@@ -274,9 +274,8 @@ static void finds_lines(void **state)
 {
 	struct flow_debug *debug;
 	bool found = false;
-	const char *file;
+	struct flow_line line;
 	uint8_t *data;
-	uint32_t line;
 	size_t size;
 
 	(void)state;
@@ -288,10 +287,10 @@ static void finds_lines(void **state)
 	}
 	/* In a position-independent program or not, an address below the file's size is code of this file. */
 	for (uint64_t address = 0; address < size && !found; address++)
-		found = flow_lines_find(debug->lines, address, &file, &line) && line > 0 &&
-			strstr(file, "test_symbol.c");
+		found = flow_lines_find(debug->lines, address, &line) && line.line > 0 &&
+			strstr(line.file, "test_symbol.c");
 	assert_true(found);
-	assert_false(flow_lines_find(debug->lines, UINT64_MAX, &file, &line));
+	assert_false(flow_lines_find(debug->lines, UINT64_MAX, &line));
 	assert_null(debug->scopes);
 	flow_debug_free(debug);
 	finds_own_scope(data, size);
