@@ -617,7 +617,8 @@ pictures: browser-deps
 # same everywhere: programs in every configuration, streams of every kind, laws of decoding.
 costly := relog_cut relog_laws relog_live_cut relog_live_whole relog_memory relog_merge relog_parts relog_perf_options relog_perf_pt relog_programs \
 	relog_rules relog_redact_flow parallel hardware calls_views calls_truth behaviour flow_library format_readers kernel_turns record_attach \
-	record_failing record_modes gdb crash software_random software_soak software_transparent software_truth
+	record_failing record_modes gdb gdb_programs crash jit packets analysis_library packaging lint software_random software_soak \
+	software_transparent software_truth
 cheap_tests := $(filter-out tests/e2e/truth_%.t $(costly:%=tests/e2e/%.t),$(e2e_tests))
 cheap_unit  := $(foreach d,common elf provider record relog,$(filter $(O)/tests/unit/$(d)/%,$(unit)))
 cheap: all python $(cheap_unit) $(helpers) $(programs) $(examples) $(pmu) $(failing)
