@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where and why the processes of a trace failed. */
+/* Failures of a trace's processes: places and causes. */
 #ifndef DUMP_CRASH_CRASH_H
 #define DUMP_CRASH_CRASH_H
 

@@ -42,7 +42,7 @@ const struct dump_serve_output *dump_serve_cache_find(struct dump_serve_cache *c
 	return found;
 }
 
-/* Returns the entry that was not used for the longest time; an empty entry first. */
+/* Returns the least recently used entry. used: false if an empty entry goes first. */
 static struct dump_serve_output *oldest_entry(struct dump_serve_cache *cache, bool used)
 {
 	struct dump_serve_output *oldest = NULL;

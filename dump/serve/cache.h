@@ -10,7 +10,7 @@
 #define DUMP_SERVE_CACHE_OUTPUT (16u << 20)     /* bytes of a command's output */
 #define DUMP_SERVE_CACHE_MAX ((size_t)64 << 20) /* bytes of all outputs */
 
-/* The output of a command that ended by itself. */
+/* Output and exit status of a finished command. */
 struct dump_serve_output {
 	struct ptl_bytes key; /* words of the command line, each with a zero byte */
 	struct ptl_bytes out, err;
