@@ -215,4 +215,11 @@ int native_decoder_end(struct native_decoder *decoder, const struct flow_engine_
 void native_decoder_read_whole(struct native_decoder *decoder, const uint8_t *end, size_t ahead);
 void native_decoder_move(struct native_decoder *decoder, const uint8_t *bytes, size_t size);
 
+/* Decodes the packet at data, within the segment. */
+static inline int native_read(const struct native_decoder *decoder, const uint8_t *data, struct ptl_pt_context *context,
+			      struct ptl_pt_packet *packet)
+{
+	return flow_errata_read(&decoder->errata, data, (size_t)(decoder->packets.end - data), context, packet);
+}
+
 #endif

@@ -4,7 +4,6 @@
 #define FLOW_NATIVE_GAP_H
 
 #include "flow/native/decoder.h"
-#include "format/pt/decode.h"
 
 /*
  * Adds a gap: flow is lost at the current packet, and resumes at the next packet with an address. from: see flow_event;
@@ -20,12 +19,5 @@ static inline void native_bad_packet(struct native_decoder *decoder)
 
 /* Ends the segment's flow with a gap, for bytes that are no packet: the last IP is unknown afterwards. */
 void native_end(struct native_decoder *decoder, enum flow_gap_cause cause);
-
-/* Decodes the packet at data, within the segment. */
-static inline int native_read(const struct native_decoder *decoder, const uint8_t *data, struct ptl_pt_context *context,
-			      struct ptl_pt_packet *packet)
-{
-	return flow_errata_read(&decoder->errata, data, (size_t)(decoder->packets.end - data), context, packet);
-}
 
 #endif
