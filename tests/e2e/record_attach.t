@@ -17,7 +17,7 @@ begin() {
 # attach OPTIONS...: records $child.
 attach() {
 	rm -f "$scratch/recorded/trace.ptl"
-	timeout -k 5 150 "$record" -q --source software -o "$scratch/recorded/trace.ptl" --pid "$child" "$@" \
+	timeout -k 5 1500 "$record" -q --source software -o "$scratch/recorded/trace.ptl" --pid "$child" "$@" \
 		>"$scratch/said" 2>&1
 }
 
@@ -88,7 +88,7 @@ echo "$n $trapped"
 exit 9
 END
 run_natively_in_background sh "$scratch/loop.sh"
-judge 'a shell' 0.05 120s sh "$scratch/loop.sh"
+judge 'a shell' 0.05 1500s sh "$scratch/loop.sh"
 grep -aq 'tr 1-9 a-i' "$scratch/recorded/trace.ptl" ||
 	"$dump" events "$scratch/recorded/trace.ptl" | grep -q 'Kernel/Process/Start.*'
 result $? 'what an attached process starts is recorded'

@@ -112,10 +112,10 @@ if GCC and build("mistakes", "value_places.c", GCC, "-g", "-O2", "-pthread"):
 AWAY = "<it is the result of the function that is jumped to>"
 JUMPS = {"direct": [2 * (i + 1) for i in range(7)], "indirect": [3 * (i + 1) for i in range(7)],
          "conditional": [i * 3 if i > 3 else i for i in range(7)], "table": [0, 10, 0, -2, 73, 10, 324]}
-for name in (GCC, CLANG):
+for name, title in ((GCC, "gcc"), (CLANG, "clang")):
     # Without endbr64, the loop begins with the function's first instruction.
     if not name or not build("jumps", "value_jumps.c", name, "-g", "-O2", "-fcf-protection=none"):
-        skip("jumps", "there is no gcc")
+        skip("jumps", f"there is no {title}")
         continue
     done, found = record(path("jumps"), [f"{function}(a, $return)" for function in JUMPS] + ["loop(*v)"])
     for function, results in JUMPS.items():
