@@ -37,12 +37,12 @@ for name in (GCC, CLANG):
 
 CXX_VALUES = ["shop::counter::add(i.name, i.id, i.k, i.price, n, twice, this->total, shop::sold, $return)",
               "shop::counter::label(prefix, name, $return)"]
-for name in (compiler("g++", "g++-12"), compiler("clang++")):
+for name, title in ((compiler("g++", "g++-12"), "g++"), (compiler("clang++"), "clang")):
     for level in ("-O0", "-O2"):
         if name and build("classes", "value_classes.cpp", name, "-std=c++17", "-g", level):
             compare(f"{name} {level}", path("classes"), CXX_VALUES, 0 if level == "-O0" else 2)
         else:
-            skip(f"C++ {level}", "there is no g++")
+            skip(f"C++ {level}", f"there is no {title}")
 for level in ("0", "3"):
     if compiler("rustc") and build("types", "value_types.rs", "rustc", "-g", "-C", f"opt-level={level}"):
         done, found = record(path("types"), ["price(item.name, item.count, item.ratio, item.kind, factor, text, on, $return)",
