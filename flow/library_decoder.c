@@ -98,15 +98,6 @@ static struct ptl_machine take_machine(const struct ptl_machine *given)
 
 /* ---- the engine ---------------------------------------------------------------------------------------- */
 
-struct native_source flow_library_source(struct library_space *space)
-{
-	return (struct native_source){
-		.find = decoder_code_find,
-		.context = &space->code,
-		.passes = space->decoder->filter.count ? flow_library_passes_filter : NULL,
-	};
-}
-
 /* Gives a batch to the tally, and to the caller. */
 static int take_batch(void *context, const struct flow_batch *batch)
 {

@@ -59,9 +59,8 @@ int flow_library_check_memory(const struct ptl_flow_memory *memory);
 /* Adds a checked range to the code of all spaces. */
 int flow_library_add_memory(struct ptl_decoder *decoder, const struct ptl_flow_memory *memory);
 
-/* Functions of the engine's code. */
+/* Returns the functions that give the space's code to the engine. */
 struct native_source flow_library_source(struct library_space *space);
-bool flow_library_passes_filter(void *space, uint64_t ip);
 
 /* Adds a space without memory for its code. Returns PTL_NO_MEMORY, PTL_UNSUPPORTED. */
 int flow_library_add_space(struct ptl_decoder *decoder, uint64_t number, struct library_space **added);

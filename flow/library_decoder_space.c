@@ -8,7 +8,7 @@
 
 #define SPACES_MAX 1024
 
-bool flow_library_passes_filter(void *context, uint64_t ip)
+static bool passes_filter(void *context, uint64_t ip)
 {
 	const struct library_space *space = context;
 	const struct library_ranges *filter = &space->decoder->filter;
@@ -51,6 +51,15 @@ int flow_library_add_space(struct ptl_decoder *decoder, uint64_t number, struct 
 	decoder->spaces[decoder->space_count++] = space;
 	*added = space;
 	return 0;
+}
+
+struct native_source flow_library_source(struct library_space *space)
+{
+	return (struct native_source){
+		.find = decoder_code_find,
+		.context = &space->code,
+		.passes = space->decoder->filter.count ? passes_filter : NULL,
+	};
 }
 
 /* Opens the memory of a space's code. The first space has the memory of the engine. */

@@ -212,8 +212,7 @@ int record_settings_check(struct record_settings *settings)
 			"--timing, --psb-period and --no-retcomp are of packets, and --source none makes none",
 			"leave them out, or --source software");
 	if (by_software && strcmp(settings->source, "software") != 0)
-		return record_usage("--start-at and --stop-at are of packets made by software",
-				    "--source software");
+		return record_usage("--start-at and --stop-at are of packets made by software", "--source software");
 	if (settings->attach && !settings->rule_count && !settings->session_name)
 		return record_usage("--attach-providers needs a --provider", "--provider '*'");
 	if (settings->only.count && !settings->rule_count && !wants_kernel(settings) && !settings->session_name)
