@@ -16,6 +16,7 @@
 #include "common/vector.h"
 #include "elf/debug_search.h"
 #include "elf/dwarf_open.h"
+#include "elf/dwarf_text.h"
 #include "elf/split_package.h"
 #include "elf/state.h"
 
@@ -38,8 +39,8 @@ bool elf_split_skeleton(Dwarf_Die *die, struct elf_split_unit *split)
 	if (dwarf_cu_info(die->cu, NULL, &type, NULL, NULL, &split->id, NULL, NULL) != 0 || type != DW_UT_skeleton ||
 	    (!dwarf_attr(die, DW_AT_dwo_name, &name) && !dwarf_attr(die, DW_AT_GNU_dwo_name, &name)))
 		return false;
-	split->name = dwarf_formstring(&name);
-	split->folder = dwarf_formstring(dwarf_attr(die, DW_AT_comp_dir, &folder));
+	split->name = elf_dwarf_text(&name);
+	split->folder = elf_dwarf_text(dwarf_attr(die, DW_AT_comp_dir, &folder));
 	return split->name && *split->name;
 }
 

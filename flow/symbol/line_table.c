@@ -12,6 +12,7 @@
 #include "common/hash_map.h"
 #include "common/partition.h"
 #include "common/vector.h"
+#include "elf/dwarf_text.h"
 #include "flow/symbol/code_ranges.h"
 #include "flow/symbol/dwarf_section.h"
 #include "flow/symbol/line_program.h"
@@ -162,7 +163,7 @@ void flow_lines_take_folders(struct flow_line_table *table, Dwarf *dwarf)
 
 		if (dwarf_offdie(dwarf, offset + header_size, &unit) &&
 		    dwarf_formudata(dwarf_attr(&unit, DW_AT_stmt_list, &attribute), &lines) == 0) {
-			folder = dwarf_formstring(dwarf_attr(&unit, DW_AT_comp_dir, &attribute));
+			folder = elf_dwarf_text(dwarf_attr(&unit, DW_AT_comp_dir, &attribute));
 			folder = folder ? intern(table, folder) : NULL;
 			if (folder && common_hash_map_put(&table->folders, lines, (uintptr_t)folder) < 0)
 				return;

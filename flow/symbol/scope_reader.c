@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/vector.h"
+#include "elf/dwarf_text.h"
 
 #define RANGES_MAX ((size_t)1 << 24)
 #define DEPTH_MAX 256 /* maximum nesting of entries; real nesting reaches a few dozen */
@@ -36,7 +37,7 @@ static const char *text_of(Dwarf_Die *die, unsigned attribute)
 {
 	Dwarf_Attribute found;
 
-	return dwarf_attr_integrate(die, attribute, &found) ? dwarf_formstring(&found) : NULL;
+	return dwarf_attr_integrate(die, attribute, &found) ? elf_dwarf_text(&found) : NULL;
 }
 
 static const char *die_name_of(Dwarf_Die *die)

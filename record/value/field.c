@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "elf/dwarf_text.h"
 #include "format/event/integer_type.h"
 #include "record/value/member.h"
 
@@ -67,7 +68,7 @@ bool value_is_signed(Dwarf_Die *type)
 
 static bool is_named(Dwarf_Die *type, const char *name)
 {
-	const char *own = dwarf_diename(type);
+	const char *own = elf_dwarf_name(type);
 
 	return own && !strcmp(own, name);
 }
@@ -234,7 +235,7 @@ static const struct {
 /* Makes a field of a structure that holds text: a string of C++'s standard library, of Rust or of Go. */
 static bool set_structure_text(struct value_field *field, const struct value_object *object)
 {
-	const char *name = dwarf_diename(&((struct value_object *)(uintptr_t)object)->type);
+	const char *name = elf_dwarf_name(&((struct value_object *)(uintptr_t)object)->type);
 
 	for (size_t i = 0; name && i < sizeof(text_types) / sizeof(text_types[0]); i++) {
 		struct value_object text = *object, length = *object;
@@ -284,7 +285,7 @@ static int add_members(struct value_fields *fields, const char *name, const stru
 
 	for (; status == 0 && found == 0; found = dwarf_siblingof(&child, &child)) {
 		const int tag = dwarf_tag(&child);
-		const char *own = dwarf_diename(&child);
+		const char *own = elf_dwarf_name(&child);
 		struct value_object part = *object;
 		struct value_member member;
 		char *whole = NULL;

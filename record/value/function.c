@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "common/text/text.h"
 #include "elf/demangle.h"
+#include "elf/dwarf_text.h"
 #include "query/function_name.h"
 #include "record/value/member.h"
 
@@ -27,6 +28,19 @@ static bool is_copy(const char *symbol, const char *name)
 	return !strncmp(symbol, name, size) &&
 	       (!strncmp(symbol + size, ".constprop.", 11) || !strncmp(symbol + size, ".isra.", 6) ||
 		!strncmp(symbol + size, ".lto_priv.", 10));
+}
+
+/*
+ * Returns whether the compiler may have removed arguments, or the result, as only this file calls the function: GCC names
+ * such copies, and LLVM tells the convention.
+ */
+static bool is_changed(const char *symbol, Dwarf_Die *function, const char *word)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word convention;
+
+	return strstr(symbol, word) || (dwarf_attr_integrate(function, DW_AT_calling_convention, &attribute) &&
+					dwarf_formudata(&attribute, &convention) == 0 && convention == DW_CC_nocall);
 }
 
 static bool is_part(const char *symbol)
@@ -132,7 +146,9 @@ struct reading {
 	Dwarf_Die unit, die;
 	struct value_function *function;
 	bool optimized;
-	uint64_t body; /* 0: unknown */
+	bool other_arguments; /* the compiler may have removed or moved arguments */
+	bool other_result;    /* the compiler may have removed the result */
+	uint64_t body;        /* 0: unknown */
 };
 
 /* Returns whether a variable of the function has a location that changes. Compilers do not track variables without optimization. */
@@ -151,7 +167,7 @@ static bool has_lists(Dwarf_Die *function)
 static bool is_optimized(Dwarf_Die *unit, Dwarf_Die *function)
 {
 	Dwarf_Attribute attribute;
-	const char *producer = dwarf_attr(unit, DW_AT_producer, &attribute) ? dwarf_formstring(&attribute) : NULL;
+	const char *producer = dwarf_attr(unit, DW_AT_producer, &attribute) ? elf_dwarf_text(&attribute) : NULL;
 	const bool is_gnu = producer && !strncmp(producer, "GNU ", 4);
 	bool optimized = false;
 
@@ -178,7 +194,7 @@ static bool find_child(Dwarf_Die *die, int tag, const char *name, Dwarf_Die *fou
 	int status = dwarf_child(die, found);
 
 	for (; status == 0; status = dwarf_siblingof(found, found)) {
-		const char *own = dwarf_diename(found);
+		const char *own = elf_dwarf_name(found);
 
 		if (dwarf_tag(found) == tag && own && !strcmp(own, name))
 			return true;
@@ -200,7 +216,7 @@ static bool find_argument(const struct reading *reading, Dwarf_Die *parameter, s
 
 	if (dwarf_attr_integrate(&die, DW_AT_external, &attribute))
 		(void)dwarf_formflag(&attribute, &external);
-	if (!external || (value_type_of(&die, &type) && !value_is_scalar(&type, &vector)))
+	if (!external || reading->other_arguments || (value_type_of(&die, &type) && !value_is_scalar(&type, &vector)))
 		return false;
 	for (int status = dwarf_child(&die, &child); status == 0; status = dwarf_siblingof(&child, &child)) {
 		if (dwarf_tag(&child) != DW_TAG_formal_parameter)
@@ -252,7 +268,7 @@ static bool has_scoped_name(Dwarf_Die *die, const char *name)
 
 	/* The first scope is the entry itself. */
 	for (int i = 0; matches && i < count && end > name; i++) {
-		const size_t size = (own = dwarf_diename(&scopes[i])) ? strlen(own) : 0;
+		const size_t size = (own = elf_dwarf_name(&scopes[i])) ? strlen(own) : 0;
 
 		if (i && dwarf_tag(&scopes[i]) != DW_TAG_namespace && dwarf_tag(&scopes[i]) != DW_TAG_class_type &&
 		    dwarf_tag(&scopes[i]) != DW_TAG_structure_type)
@@ -284,7 +300,7 @@ static bool find_variable(Dwarf_Die *within, const char *name, unsigned depth, D
 	Dwarf_Die child;
 
 	for (int status = dwarf_child(within, &child); status == 0; status = dwarf_siblingof(&child, &child)) {
-		const char *own = dwarf_diename(&child);
+		const char *own = elf_dwarf_name(&child);
 		const size_t size = own ? strlen(own) : 0;
 		const int tag = dwarf_tag(&child);
 		Dwarf_Attribute attribute;
@@ -372,6 +388,15 @@ static bool is_result(Dwarf_Die *parameter)
 	return result;
 }
 
+static struct value_object find_result(struct reading *reading)
+{
+	struct value_object object = value_result(&reading->die);
+
+	if (object.has_type && reading->other_result)
+		object.location = value_absent("optimized out (no caller may use the result)");
+	return object;
+}
+
 static int add_all(struct reading *reading, bool *at_body)
 {
 	struct value_function *function = reading->function;
@@ -380,7 +405,7 @@ static int add_all(struct reading *reading, bool *at_body)
 
 	for (int found = dwarf_child(&reading->die, &child); status == 0 && found == 0;
 	     found = dwarf_siblingof(&child, &child)) {
-		const char *name = dwarf_diename(&child);
+		const char *name = elf_dwarf_name(&child);
 		struct value_object object;
 		bool body;
 
@@ -393,7 +418,7 @@ static int add_all(struct reading *reading, bool *at_body)
 		status = value_fields_add(&function->fields, name, &object);
 	}
 	if (status == 0 && value_type_of(&reading->die, &result)) {
-		struct value_object object = value_result(&reading->die);
+		struct value_object object = find_result(reading);
 
 		status = value_fields_add(&function->results, "$return", &object);
 	}
@@ -411,8 +436,7 @@ static int add_listed(const struct value_file *file, struct reading *reading, co
 		struct value_object object;
 		bool body = false;
 
-		object = expression->result ? value_result(&reading->die)
-					    : find_object(file, reading, expression, &body);
+		object = expression->result ? find_result(reading) : find_object(file, reading, expression, &body);
 		*at_body |= body;
 		status = add_expression(expression->result ? &function->results : &function->fields, &object,
 					expression);
@@ -440,9 +464,11 @@ static int read_values(const struct value_file *file, struct reading *reading, c
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static bool begin_function(const struct value_file *file, uint64_t address, struct reading *reading)
+static bool begin_function(const struct value_file *file, const struct ptl_symbol *symbol, struct reading *reading)
 {
 	struct value_function *function = reading->function;
+	const uint64_t address = symbol->address;
+
 	if (!find_die(file, address, &reading->unit, &reading->die))
 		return false;
 	function->entry = address;
@@ -456,18 +482,20 @@ static bool begin_function(const struct value_file *file, uint64_t address, stru
 		.entry = address,
 	};
 	reading->optimized = is_optimized(&reading->unit, &reading->die);
+	reading->other_result = is_changed(symbol->name, &reading->die, ".isra.");
+	reading->other_arguments = reading->other_result || is_changed(symbol->name, &reading->die, ".constprop.");
 	function->inlined = is_inlined(&reading->die);
 	reading->body = reading->scope.body = find_body(&reading->unit, function);
 	return true;
 }
 
-/* Reads the values of the function at an address. *described: debug information describes the function. */
-static int read_function(const struct value_file *file, uint64_t address, const struct value_spec *spec,
+/* Reads the values of the symbol's function. *described: debug information describes the function. */
+static int read_function(const struct value_file *file, const struct ptl_symbol *symbol, const struct value_spec *spec,
 			 struct value_function *function, bool *described)
 {
 	struct reading reading = {.function = function};
 
-	*described = file->dwarf && begin_function(file, address, &reading);
+	*described = file->dwarf && begin_function(file, symbol, &reading);
 	return *described ? read_values(file, &reading, spec) : 0;
 }
 
@@ -494,7 +522,7 @@ int value_function_find(const struct value_file *file, const struct value_spec *
 			continue;
 		addresses[(*count)++] = symbol->address;
 		memset(function, 0, sizeof(*function));
-		status = read_function(file, symbol->address, spec, function, &described);
+		status = read_function(file, symbol, spec, function, &described);
 		if (!described)
 			snprintf(note, 256, "no debug information describes %.100s%s", symbol->name,
 				 file->dwarf ? "" : " (compile with -g, or see --debug-path and --debuginfod)");

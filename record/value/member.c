@@ -4,6 +4,8 @@
 #include <dwarf.h>
 #include <string.h>
 
+#include "elf/dwarf_text.h"
+
 #define DEPTH_MAX 8u       /* base classes and structures without names within each other */
 #define MEMBERS_MAX 65536u /* members of a structure that are searched */
 
@@ -59,7 +61,7 @@ static bool find(Dwarf_Die *type, const char *name, unsigned depth, struct value
 
 	for (unsigned i = 0; status == 0 && i < MEMBERS_MAX; i++, status = dwarf_siblingof(&child, &child)) {
 		const int tag = dwarf_tag(&child);
-		const char *own = dwarf_diename(&child);
+		const char *own = elf_dwarf_name(&child);
 		struct value_member outer;
 
 		if (tag == DW_TAG_member && own && !strcmp(own, name))

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elf/dwarf_text.h"
 #include "record/value/member.h"
 
 #define NAMES_MAX 32u /* names and qualifiers around a type */
@@ -28,7 +29,7 @@ static bool find_definition(Dwarf_Die *within, const char *name, int tag, unsign
 	int status = dwarf_child(within, &child);
 
 	for (; status == 0; status = dwarf_siblingof(&child, &child)) {
-		const char *own = dwarf_diename(&child);
+		const char *own = elf_dwarf_name(&child);
 
 		if (dwarf_tag(&child) == tag && own && !strcmp(own, name) &&
 		    !dwarf_hasattr(&child, DW_AT_declaration)) {
@@ -60,7 +61,7 @@ static bool define_in(Dwarf *dwarf, Dwarf_Die *type, const char *name)
 
 static void define(Dwarf_Die *type)
 {
-	const char *name = dwarf_diename(type);
+	const char *name = elf_dwarf_name(type);
 	Dwarf_Attribute attribute;
 	Dwarf_Die unit, found;
 

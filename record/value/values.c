@@ -12,6 +12,7 @@
 #include "common/text/guid.h"
 #include "common/text/text.h"
 #include "common/vector.h"
+#include "elf/dwarf_text.h"
 #include "record/value/function.h"
 #include "record/value/provider.h"
 #include "record/value/spec.h"
@@ -101,12 +102,33 @@ static void put_steps(struct record_values *values, const struct value_steps *st
 	}
 }
 
+/* Reads the number of an enumerator. GCC and LLVM write negative numbers as DW_FORM_sdata only. */
+static bool read_enumerator(Dwarf_Die *die, uint64_t *number)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Sword with_sign;
+	Dwarf_Word plain;
+
+	if (!dwarf_attr(die, DW_AT_const_value, &attribute))
+		return false;
+	if (dwarf_whatform(&attribute) == DW_FORM_sdata || dwarf_whatform(&attribute) == DW_FORM_implicit_const) {
+		if (dwarf_formsdata(&attribute, &with_sign) != 0)
+			return false;
+		*number = (uint64_t)with_sign;
+		return true;
+	}
+	if (dwarf_formudata(&attribute, &plain) != 0)
+		return false;
+	*number = plain;
+	return true;
+}
+
 /* Adds the names of an enumeration. *name: name of the map, for the caller to free; NULL: no names. */
 static int add_map(struct record_values *values, Dwarf_Die *type, char **name)
 {
 	struct ptl_map_entry *entries = calloc(MAP_ENTRIES_MAX, sizeof(*entries));
 	struct ptl_map map = {.provider = values->provider, .kind = PTL_MAP_VALUES, .entries = entries};
-	const char *own = dwarf_diename(type);
+	const char *own = elf_dwarf_name(type);
 	Dwarf_Die child;
 	int status = 0;
 
@@ -115,13 +137,11 @@ static int add_map(struct record_values *values, Dwarf_Die *type, char **name)
 		return common_fail_memory("names of an enumeration", MAP_ENTRIES_MAX * sizeof(*entries));
 	for (int found = dwarf_child(type, &child); found == 0 && map.count < MAP_ENTRIES_MAX;
 	     found = dwarf_siblingof(&child, &child)) {
-		Dwarf_Attribute attribute;
-		Dwarf_Sword number;
+		uint64_t number;
 
-		if (dwarf_tag(&child) != DW_TAG_enumerator || !dwarf_diename(&child) ||
-		    !dwarf_attr(&child, DW_AT_const_value, &attribute) || dwarf_formsdata(&attribute, &number) != 0)
-			continue;
-		entries[map.count++] = (struct ptl_map_entry){(uint64_t)number, dwarf_diename(&child)};
+		if (dwarf_tag(&child) == DW_TAG_enumerator && elf_dwarf_name(&child) &&
+		    read_enumerator(&child, &number))
+			entries[map.count++] = (struct ptl_map_entry){number, elf_dwarf_name(&child)};
 	}
 	/* Different enumerations may have one name, or none. */
 	if (map.count && asprintf(name, "%s_%u_%llx", own ? own : "enum", values->plan_count,

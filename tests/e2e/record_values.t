@@ -98,6 +98,39 @@ if GCC and build("places", "value_places.c", GCC, "-g", "-O2", "-pthread"):
 else:
     skip("places", "there is no gcc")
 
+# ---- results that no caller uses, and names of large numbers ---------------------------------------------------------
+
+COPIES = """
+enum small { LOW = 1, MID = 150, TOP = 255 };
+enum large { FEW = 1, MANY = 60000 };
+enum both { MINUS = -1, HIGH = 200, HUGE_NUMBER = 40000 };
+volatile int sink;
+static __attribute__((noinline)) int unused(int a) { for (int i = 0; i < a; i++) sink += i; return a * 3; }
+__attribute__((noinline)) int named(enum small a, enum large b, enum both c) { sink += a + b; return (int)c; }
+int main(int argc, char **argv)
+{
+	unused(argc * 5);
+	named(MID, MANY, HUGE_NUMBER);
+	named(TOP, FEW, MINUS);
+	return !argv;
+}
+"""
+write("copies.c", COPIES)
+for level in "-O0", "-O2":
+    if not GCC or run(GCC, "-g", level, "-o", "copies", "copies.c").returncode:
+        skip(f"copies, {level}", "no compiler")
+        continue
+    done, found = record("./copies", ["unused(a, $return)", "named(a, b, c)"])
+    fields = [{key: value["name"] if isinstance(value, dict) else value for key, value in event["fields"].items()} for event in found]
+    check(f"names of large and negative numbers, {level}",
+          [event for event in fields if "b" in event] == [{"a": "MID", "b": "MANY", "c": "HUGE_NUMBER"}, {"a": "TOP", "b": "FEW", "c": "MINUS"}],
+          fields, done)
+    # GCC's copy unused.isra.0 computes no result. Another compiler may keep the result.
+    copy = ".isra." in output("nm", "copies")
+    result = [event["$return"] for event in fields if "$return" in event]
+    check(f"a result that may not exist is no number, {level}", result == (["<optimized out (no caller may use the result)>"] if copy else [15]),
+          result, copy, done)
+
 # ---- mistakes --------------------------------------------------------------------------------------------------------
 
 if GCC and build("mistakes", "value_places.c", GCC, "-g", "-O2", "-pthread"):
