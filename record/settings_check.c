@@ -178,7 +178,7 @@ static int check_running(struct record_settings *settings)
 	if (settings->pt.pids.count && strcmp(settings->source, "auto") != 0 &&
 	    !record_source_needs_no_command(settings->source)) {
 		common_message_error("source %s cannot record what runs already", settings->source);
-		common_message_hint("--source software, or --source intel_pt");
+		common_message_hint("--source software, or --source intel_pt; --only pid=PID for events alone");
 		return COMMON_EXIT_USAGE;
 	}
 	return 0;

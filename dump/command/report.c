@@ -238,6 +238,7 @@ static void name_cells(struct dump_table *table, const struct report_run *report
 	}
 }
 
+/* Adds the cells of a row, in the order of choose_columns or choose_amounts. */
 static void text_row(struct dump_table *table, const struct report_run *report_run,
 		     const struct analysis_report_row *row)
 {

@@ -31,6 +31,11 @@
 #define REPORT_DELAY 10000000u /* nanoseconds; all CPUs have delivered older reports */
 #define ROUNDS_MAX 64          /* final drains until no data is left */
 
+/* What to use instead of --only-between. */
+#define ON_OTHER_MACHINES                                                                                              \
+	"--source software with --start-at FIRST --stop-at LAST; ptl-relog --between FIRST --and LAST cuts a whole "   \
+	"trace"
+
 static int intel_pt_check(const struct record_settings *settings, char *hint, size_t hint_size)
 {
 	struct intel_pt_device device;
@@ -39,7 +44,10 @@ static int intel_pt_check(const struct record_settings *settings, char *hint, si
 
 	hint[0] = 0;
 	if (access(INTEL_PT_DEVICE "/type", F_OK) < 0) {
-		snprintf(hint, hint_size, "use an Intel CPU with Processor Trace, outside of a virtual machine");
+		snprintf(hint, hint_size, "%s",
+			 settings->pt.resume_at
+				 ? ON_OTHER_MACHINES
+				 : "use an Intel CPU with Processor Trace, outside of a virtual machine");
 		return common_fail_errno("this machine has no Intel PT, or its kernel does not show "
 					 "it: " INTEL_PT_DEVICE);
 	}
@@ -51,10 +59,7 @@ static int intel_pt_check(const struct record_settings *settings, char *hint, si
 		return status;
 	status = intel_pt_between_check(&device, &config, &settings->pt);
 	if (status < 0)
-		snprintf(hint, hint_size,
-			 "ptl-relog --between FIRST --and LAST cuts a whole trace; --source software with --start-at "
-			 "FIRST "
-			 "--stop-at LAST");
+		snprintf(hint, hint_size, "%s", ON_OTHER_MACHINES);
 	return status;
 }
 

@@ -126,6 +126,7 @@ int kernel_event_uprobe_event_make(struct kernel_event *event, const char *name,
 	const uint32_t pid = (uint32_t)getpid();
 	struct record_proc_stat self = {0};
 	char clean[EVENT_NAME_MAX];
+	bool forbidden;
 	int status;
 
 	/*
@@ -139,11 +140,12 @@ int kernel_event_uprobe_event_make(struct kernel_event *event, const char *name,
 		return common_fail_memory("a uprobe", sizeof(clean));
 	}
 	status = add_uprobe_place(event->made, place);
+	forbidden = status < 0 && (errno == EACCES || errno == EPERM);
 	if (status < 0) {
 		free(event->made);
 		event->made = NULL;
 	}
-	if (status < 0 && *place->arguments)
+	if (status < 0 && *place->arguments && !forbidden)
 		return common_fail_in(status, "the kernel does not take the probe, or one of its arguments:%s",
 				      place->arguments);
 	return status < 0 ? common_fail_in(status, "the kernel does not take the probe") : 0;

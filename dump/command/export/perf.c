@@ -78,7 +78,9 @@ static int write_data(struct dump_run *run, const char *folder)
 	dump_left_out_report(&result.left_out);
 	dump_left_out_free(&result.left_out);
 	flow_timeline_free(timeline);
-	if (!status)
+	if (!status && !result.packets)
+		common_message_note("the trace has no packets: perf has events, and no control flow");
+	else if (!status)
 		common_message_note("perf --buildid-dir '%s' script%s -i '%s' --itrace=bep    decodes it", folder,
 				    result.guest ? " --guest-code" : "",
 				    options->folder ? options->folder : run->options->output);

@@ -459,6 +459,7 @@ static void report(struct perf *perf, struct dump_perf_result *result)
 	dump_perf_events_report(&perf->events, left_out);
 	result->kernel = dump_perf_kernel_has_code(&perf->kernel);
 	result->guest = perf->guest;
+	result->packets = perf->file.has_packets;
 }
 
 /* Reads all events once, to learn what the file has to describe. */

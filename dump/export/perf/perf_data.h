@@ -9,6 +9,7 @@
 /* What was written. */
 struct dump_perf_result {
 	struct dump_left_out left_out; /* data that perf cannot represent, or that the options leave out */
+	bool packets;                  /* the trace has Intel PT */
 	bool guest;                    /* packets come from a virtual machine, for which perf needs an option */
 	bool kernel;                   /* the trace has code of the kernel, which only kcore can describe */
 };
