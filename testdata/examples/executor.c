@@ -303,6 +303,19 @@ static void close_session(struct executor *executor)
 	end_recorder(begin_recorder(arguments, nothing));
 }
 
+/* Writes the setting of LD_PRELOAD, which parts paths at blanks and colons: such a path is a descriptor of the executor. */
+static int write_preload(const char *library, char preload[4096])
+{
+	static int descriptor = -1;
+
+	if (!strpbrk(library, " :"))
+		return snprintf(preload, 4096, "LD_PRELOAD=%s", library) < 4096 ? 0 : PTL_MISUSE;
+	if (descriptor < 0)
+		descriptor = open(library, O_RDONLY | O_CLOEXEC);
+	snprintf(preload, 4096, "LD_PRELOAD=/proc/%d/fd/%d", (int)getpid(), descriptor);
+	return descriptor < 0 ? PTL_SYSTEM : 0;
+}
+
 /* Puts the fork server's ends at the numbers of AFL's protocol, and starts the recorder. */
 static int start_session(struct executor *executor, int commands, int answers)
 {
@@ -313,8 +326,8 @@ static int start_session(struct executor *executor, int commands, int answers)
 					 "--",         "env",     preload,
 					 NULL};
 
-	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", executor->fork_server);
-	if (dup2(commands, COMMANDS) < 0 || dup2(answers, ANSWERS) < 0 || dup2(STDIN_FILENO, INPUT) < 0)
+	if (write_preload(executor->fork_server, preload) || dup2(commands, COMMANDS) < 0 ||
+	    dup2(answers, ANSWERS) < 0 || dup2(STDIN_FILENO, INPUT) < 0)
 		return PTL_SYSTEM;
 	return end_recorder(begin_recorder(arguments, executor->program)) ? PTL_SYSTEM : 0;
 }
