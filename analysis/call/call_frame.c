@@ -179,6 +179,14 @@ int analysis_fold_push(const struct analysis_fold *fold, uint32_t function, uint
 	return fold->observer->enter(fold->observer->context, thread, frame);
 }
 
+int analysis_fold_push_target(const struct analysis_fold *fold, uint64_t return_address, unsigned flags)
+{
+	uint32_t function;
+	const int status = analysis_fold_function(fold, &function);
+
+	return status == 0 ? analysis_fold_push(fold, function, return_address, flags) : status;
+}
+
 void analysis_fold_count_calls(struct analysis_call_thread *thread, uint64_t count)
 {
 	thread->serial += count;

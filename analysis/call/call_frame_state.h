@@ -60,6 +60,8 @@ void analysis_fold_count_unwound(struct analysis_stack *stack);
  * a frame.
  */
 int analysis_fold_push(const struct analysis_fold *fold, uint32_t function, uint64_t return_address, unsigned flags);
+/* Adds a frame of the function at the target of the transfer. */
+int analysis_fold_push_target(const struct analysis_fold *fold, uint64_t return_address, unsigned flags);
 int analysis_fold_pop(const struct analysis_fold *fold, unsigned flags);
 /* Pops frames until `count` frames are left. */
 int analysis_fold_pop_to(const struct analysis_fold *fold, size_t count, unsigned flags);

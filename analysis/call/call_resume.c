@@ -24,7 +24,6 @@ int analysis_fold_far_return(const struct analysis_fold *fold)
 	const struct analysis_call_thread *thread = fold->thread;
 	const size_t found = find_interrupted(thread, fold->transfer->to, ANALYSIS_CALL_KERNEL | ANALYSIS_CALL_SIGNAL);
 	uint64_t interrupted = 0;
-	uint32_t function;
 	int status = 0;
 
 	if (found != ANALYSIS_FOLD_NOT_FOUND)
@@ -36,19 +35,16 @@ int analysis_fold_far_return(const struct analysis_fold *fold)
 			status = analysis_fold_pop_to(fold, i, 0);
 			break;
 		}
-	if (status == 0)
-		status = analysis_fold_function(fold, &function);
 	if (status < 0)
 		return status;
-	return analysis_fold_push(fold, function, interrupted,
-				  interrupted ? ANALYSIS_CALL_SIGNAL : ANALYSIS_CALL_INFERRED);
+	return analysis_fold_push_target(fold, interrupted,
+					 interrupted ? ANALYSIS_CALL_SIGNAL : ANALYSIS_CALL_INFERRED);
 }
 
 /* The process runs another program: ends all frames of the last program. */
 static int begin_program(const struct analysis_fold *fold, const struct flow_program *program)
 {
 	const struct analysis_call_observer *observer = fold->observer;
-	uint32_t function;
 	int status = analysis_calls_end(fold->fold, fold->thread);
 
 	fold->thread->program = program;
@@ -59,11 +55,9 @@ static int begin_program(const struct analysis_fold *fold, const struct flow_pro
 	}
 	if (status == 0 && observer->exec)
 		status = observer->exec(observer->context, fold->thread);
-	if (status == 0)
-		status = analysis_fold_function(fold, &function);
 	return status == 0
-		       ? analysis_fold_push(
-				 fold, function, 0,
+		       ? analysis_fold_push_target(
+				 fold, 0,
 				 fold->transfer->flags & ANALYSIS_TRANSFER_START ? 0 : (unsigned)ANALYSIS_CALL_INFERRED)
 		       : status;
 }
@@ -79,7 +73,6 @@ static int resume_elsewhere(const struct analysis_fold *fold)
 	const uint64_t interrupted = analysis_fold_top(thread)->return_address;
 	const uint32_t covers = fold->transfer->function;
 	const struct analysis_frame *top;
-	uint32_t function;
 	size_t found;
 	int status = analysis_fold_pop(fold, 0);
 
@@ -90,8 +83,7 @@ static int resume_elsewhere(const struct analysis_fold *fold)
 									  : ANALYSIS_FOLD_NOT_FOUND;
 	if (found != ANALYSIS_FOLD_NOT_FOUND)
 		return analysis_fold_pop_to(fold, found + 1, ANALYSIS_CALL_UNWOUND);
-	status = analysis_fold_function(fold, &function);
-	return status == 0 ? analysis_fold_push(fold, function, interrupted, analysis_fold_call_flags(fold)) : status;
+	return analysis_fold_push_target(fold, interrupted, analysis_fold_call_flags(fold));
 }
 
 static int resume_from_kernel(const struct analysis_fold *fold)
@@ -100,8 +92,6 @@ static int resume_from_kernel(const struct analysis_fold *fold)
 	const uint64_t to = fold->transfer->to;
 	const struct flow_program *program;
 	size_t found;
-	uint32_t function;
-	int status;
 
 	if (to == thread->expected || to + 2 == thread->expected)
 		return 0;
@@ -115,8 +105,7 @@ static int resume_from_kernel(const struct analysis_fold *fold)
 			  : flow_timeline_program_at(fold->fold->timeline, thread->process, thread->time);
 	if (program != thread->program)
 		return begin_program(fold, program);
-	status = analysis_fold_function(fold, &function);
-	return status == 0 ? analysis_fold_push(fold, function, thread->expected, ANALYSIS_CALL_SIGNAL) : status;
+	return analysis_fold_push_target(fold, thread->expected, ANALYSIS_CALL_SIGNAL);
 }
 
 static int resume_from_outside(const struct analysis_fold *fold)
@@ -124,8 +113,6 @@ static int resume_from_outside(const struct analysis_fold *fold)
 	struct analysis_call_thread *thread = fold->thread;
 	const struct analysis_transfer *transfer = fold->transfer;
 	const size_t found = analysis_fold_find_return(thread, transfer->to);
-	uint32_t function;
-	int status;
 
 	if (found != ANALYSIS_FOLD_NOT_FOUND)
 		return analysis_fold_pop_to(fold, found, 0);
@@ -137,8 +124,7 @@ static int resume_from_outside(const struct analysis_fold *fold)
 		if (own != ANALYSIS_FOLD_NOT_FOUND)
 			return analysis_fold_pop_to(fold, own + 1, ANALYSIS_CALL_UNWOUND);
 	}
-	status = analysis_fold_function(fold, &function);
-	return status == 0 ? analysis_fold_push(fold, function, 0, ANALYSIS_CALL_INFERRED) : status;
+	return analysis_fold_push_target(fold, 0, ANALYSIS_CALL_INFERRED);
 }
 
 static int begin_thread(const struct analysis_fold *fold)
@@ -161,9 +147,7 @@ static int resume_after_gap(const struct analysis_fold *fold)
 {
 	struct analysis_call_thread *thread = fold->thread;
 	const uint32_t covers = fold->transfer->function;
-	uint32_t function;
 	size_t found;
-	int status;
 
 	if (covers != ANALYSIS_NO_FUNCTION && analysis_fold_top(thread)->function == covers)
 		return 0;
@@ -173,8 +157,7 @@ static int resume_after_gap(const struct analysis_fold *fold)
 		return 0;
 	if (found != ANALYSIS_FOLD_NOT_FOUND)
 		return analysis_fold_pop_to(fold, found + 1, ANALYSIS_CALL_LOST);
-	status = analysis_fold_function(fold, &function);
-	return status == 0 ? analysis_fold_push(fold, function, 0, ANALYSIS_CALL_INFERRED) : status;
+	return analysis_fold_push_target(fold, 0, ANALYSIS_CALL_INFERRED);
 }
 
 /*

@@ -245,7 +245,6 @@ static int take_other_transfer(const struct analysis_fold *fold)
 {
 	const struct analysis_transfer *transfer = fold->transfer;
 	struct analysis_call_thread *thread = fold->thread;
-	uint32_t function;
 	int status;
 
 	switch (transfer->kind) {
@@ -255,9 +254,7 @@ static int take_other_transfer(const struct analysis_fold *fold)
 		return analysis_fold_far_return(fold);
 	case ANALYSIS_TRANSFER_FAR_CALL:
 	case ANALYSIS_TRANSFER_INTERRUPT:
-		status = analysis_fold_function(fold, &function);
-		return status == 0 ? analysis_fold_push(fold, function, transfer->address, ANALYSIS_CALL_KERNEL)
-				   : status;
+		return analysis_fold_push_target(fold, transfer->address, ANALYSIS_CALL_KERNEL);
 	case ANALYSIS_TRANSFER_PAUSE:
 		analysis_fold_pause(fold);
 		return 0;
