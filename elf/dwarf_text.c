@@ -11,23 +11,51 @@ static bool has_entries(const char *section)
 			   !strncmp(section, ".zdebug_", 8));
 }
 
-/* Returns the bytes from the text to the end of its section; 0: the text is in no section of entries. */
-static size_t rest_of_section(Elf *elf, const char *text)
+static bool has_texts(const char *section)
+{
+	return section && (!strcmp(section, ".debug_str") || !strcmp(section, ".debug_str.dwo") ||
+			   !strncmp(section, ".debug_line_str", 15) || !strcmp(section, ".zdebug_str"));
+}
+
+/* Returns the content of the next section that is wanted, and moves *section there. NULL: no further section. */
+static const Elf_Data *next_content(Elf *elf, bool (*is_wanted)(const char *name), Elf_Scn **section)
 {
 	size_t names;
 
 	if (elf_getshdrstrndx(elf, &names) != 0)
-		return 0;
-	for (Elf_Scn *section = elf_nextscn(elf, NULL); section; section = elf_nextscn(elf, section)) {
+		return NULL;
+	while ((*section = elf_nextscn(elf, *section))) {
 		GElf_Shdr header;
 		const Elf_Data *data = NULL;
 
-		if (gelf_getshdr(section, &header) && has_entries(elf_strptr(elf, names, header.sh_name)))
-			data = elf_getdata(section, NULL);
-		if (data && data->d_buf && text >= (const char *)data->d_buf &&
-		    text < (const char *)data->d_buf + data->d_size)
-			return data->d_size - (size_t)(text - (const char *)data->d_buf);
+		if (gelf_getshdr(*section, &header) && is_wanted(elf_strptr(elf, names, header.sh_name)))
+			data = elf_getdata(*section, NULL);
+		if (data && data->d_buf && data->d_size)
+			return data;
 	}
+	return NULL;
+}
+
+bool elf_dwarf_texts_end(Elf *elf)
+{
+	const Elf_Data *data;
+	Elf_Scn *section = NULL;
+
+	while ((data = next_content(elf, has_texts, &section)))
+		if (((const char *)data->d_buf)[data->d_size - 1] != 0)
+			return false;
+	return true;
+}
+
+/* Returns the bytes from the text to the end of its section; 0: the text is in no section of entries. */
+static size_t rest_of_section(Elf *elf, const char *text)
+{
+	const Elf_Data *data;
+	Elf_Scn *section = NULL;
+
+	while ((data = next_content(elf, has_entries, &section)))
+		if (text >= (const char *)data->d_buf && text < (const char *)data->d_buf + data->d_size)
+			return data->d_size - (size_t)(text - (const char *)data->d_buf);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #define ELF_DWARF_TEXT_H
 
 #include <elfutils/libdw.h>
+#include <stdbool.h>
 
 /*
  * As dwarf_formstring. libdw does not check that a text within the entry itself (DW_FORM_string) has an end: a damaged file
@@ -12,5 +13,8 @@
 const char *elf_dwarf_text(Dwarf_Attribute *attribute);
 /* As dwarf_diename, with this check. */
 const char *elf_dwarf_name(Dwarf_Die *die);
+
+/* Checks that the last text of each section of texts has an end, which libdw 0.188 takes for granted. */
+bool elf_dwarf_texts_end(Elf *elf);
 
 #endif
