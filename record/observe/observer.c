@@ -140,16 +140,23 @@ static bool has_arguments(const struct ptl_bytes *strings)
 	return at < strings->size;
 }
 
-/* Names a kernel thread, which has neither program nor arguments, in brackets as ps(1) does. */
-static void name_kernel_thread(uint32_t pid, struct ptl_bytes *strings)
+/*
+ * Names a process without a readable path. A kernel thread has a name in brackets, as ps(1) prints the name. An ending process
+ * has lost path and arguments, and keeps the name.
+ */
+static void name_by_comm(uint32_t pid, struct ptl_bytes *strings)
 {
 	char name[NAME_SIZE], brackets[NAME_SIZE + 2];
+	struct record_proc_stat stat;
 
-	if (!record_proc_name(pid, name, sizeof(name)))
+	if (!record_proc_name(pid, name, sizeof(name)) || !record_proc_stat(pid, &stat))
 		return;
 	snprintf(brackets, sizeof(brackets), "[%s]", name);
 	strings->size = 0;
-	record_proc_name_strings(strings, brackets, "");
+	if (stat.kernel_thread)
+		record_proc_name_strings(strings, brackets, "");
+	else
+		record_proc_name_strings(strings, name, name);
 }
 
 /* Reports the program of a process as shown by /proc. */
@@ -159,7 +166,7 @@ int record_observer_send_found_program(struct record_observer *observer, struct 
 	int status;
 
 	if (!record_proc_strings(process->pid, &strings) && !has_arguments(&strings))
-		name_kernel_thread(process->pid, &strings);
+		name_by_comm(process->pid, &strings);
 	status = strings.failed ? common_fail_memory("command line", strings.size)
 				: record_observer_send_program(observer, process, &strings, time);
 	common_bytes_free(&strings);

@@ -20,6 +20,7 @@
 #define ANCESTORS_MAX 256
 #define STRINGS_MAX (1u << 20) /* longer command lines are cut */
 #define NANOSECONDS 1000000000ull
+#define KERNEL_THREAD 0x00200000 /* PF_KTHREAD of linux/sched.h */
 
 static int open_entry(uint32_t pid, const char *entry)
 {
@@ -43,7 +44,7 @@ static void read_entry(uint32_t pid, const char *entry, char *text, size_t room)
 /* ---- stat ------------------------------------------------------------------------------------ */
 
 /* Numbers of fields as in proc(5). */
-enum { STATE = 3, PARENT = 4, START = 22, START_CODE = 26, START_STACK = 28, EXIT_CODE = 52 };
+enum { STATE = 3, PARENT = 4, FLAGS = 9, START = 22, START_CODE = 26, START_STACK = 28, EXIT_CODE = 52 };
 
 /* Parses fields from the state on, behind the name, which may contain any character. */
 bool record_proc_parse_stat(const char *text, struct record_proc_stat *stat)
@@ -66,6 +67,7 @@ bool record_proc_parse_stat(const char *text, struct record_proc_stat *stat)
 	if (field < START)
 		return false;
 	stat->parent = (uint32_t)number[PARENT];
+	stat->kernel_thread = number[FLAGS] & KERNEL_THREAD;
 	stat->start_ticks = number[START];
 	stat->program = number[START_CODE] * 31 + number[START_STACK];
 	stat->exit_status = (uint32_t)number[EXIT_CODE];

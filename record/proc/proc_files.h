@@ -11,6 +11,7 @@
 struct record_proc_stat {
 	uint32_t parent;
 	char state;           /* 'Z': dead without a wait */
+	bool kernel_thread;
 	uint64_t start_ticks; /* since boot; with the pid, identifies the process */
 	uint64_t program;     /* changes at an execve; a forked child has the value of its parent */
 	uint32_t exit_status; /* exit status of a zombie, as of wait(2) */

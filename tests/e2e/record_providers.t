@@ -253,6 +253,33 @@ def short_lives():
         expect(event["process"] == os.path.basename(WRITER) and starts[event["pid"]] <= event["time"], event, starts[event["pid"]])
 
 
+def zombies():
+    """a program that ended before the recorder has looked, and for which no parent has waited, keeps its name without brackets"""
+    recorder = start("-o", "a.ptl", "-p", NAME, "--attach-providers", "--flush-interval=20ms")
+    wait_for(has_session, "the session")
+    ran = []
+
+    def run_programs():
+        for _ in range(20):
+            process = writer("count=2")
+            process.stdin.close()
+            process.stdout.read()
+            ran.append(process)
+        return has_event()
+
+    wait_for(run_programs, "an event")
+    recorder.send_signal(signal.SIGINT)
+    recorder.communicate(timeout=120)
+    for process in ran:
+        process.wait(timeout=60)
+    expect_equal(recorder.returncode, 0)
+    named = {event["pid"]: event["process"] for event in events("a.ptl")}
+    expect(named and named.keys() <= {process.pid for process in ran}, named)
+    expect_equal(set(named.values()), {os.path.basename(WRITER)})
+    names = {entry["name"] for entry in lines("processes", "a.ptl") if entry["pid"] in named}
+    expect_equal(names, {os.path.basename(WRITER)})
+
+
 def later_programs():
     """a program that starts while others are attached to is recorded from its first event on"""
     recorder = start("-q", "-o", "a.ptl", NONE, "-p", NAME, "--attach-providers")
@@ -514,7 +541,7 @@ def clean_up():
 
 
 sys.exit(main([unanswered, guid_of_name, every_event, group, levels_and_keywords,
-               same_under_the_software_source, virtual_clock, two_recorders, attach, short_lives, later_programs,
+               same_under_the_software_source, virtual_clock, two_recorders, attach, short_lives, zombies, later_programs,
                only_members, dying, killed_recorder, attach_beside_packets, two_definitions,
                reader_gone, other_user, overflow, burst, stress,
                own_times, wrong_options, foreign_folder, list_nobody], clean_up))
