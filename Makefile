@@ -556,7 +556,7 @@ attack: attack-recorder attack-users
 # instrumented, so that what it writes counts as the kernel's.
 tsan := $(O)/tsan
 thread_tests := $(wildcard tests/e2e/intel_pt*.t) $(patsubst %,tests/e2e/%.t,kernel_turns parallel_names record_modes software_soak)
-thread_units := $(tsan)/tests/unit/flow/test_scope_threads
+thread_units := $(patsubst %,$(tsan)/tests/unit/flow/%,test_decoder_code test_scope_threads)
 .PHONY: check-threads
 check-threads: places = PTL_BIN='$(abspath $(tsan)/bin)' PTL_PROGRAMS='$(abspath $(O)/programs)'
 check-threads: all helpers programs
