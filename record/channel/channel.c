@@ -315,5 +315,7 @@ uint64_t channel_free_cpu(const struct channel *channel, uint32_t slot, uint32_t
 void channel_free_slot(const struct channel *channel, struct channel_slot *slot)
 {
 	(void)channel;
+	slot->process = 0;
+	slot->newborn = 0;
 	__atomic_store_n(&slot->status, CHANNEL_SLOT_FREE, __ATOMIC_RELEASE);
 }

@@ -393,6 +393,9 @@ int record_channel_finish_process(struct record_channel *channel, uint32_t proce
 		/* A new thread without earlier data still belongs to the process. */
 		if (!state->live && is_used(now) && slot->process == process)
 			status = begin_slot(channel, state, slot);
+		/* A thread that was killed before its first instruction. */
+		if (now == CHANNEL_SLOT_CLAIMED && slot->process == process && !slot->newborn && !survivor)
+			channel_free_slot(&channel->channel, slot);
 		if (status == 0 && state->live && state->process == process && state != survivor)
 			status = record_channel_finish_slot(channel, i);
 	}
@@ -409,7 +412,9 @@ static int hear_all(struct record_channel *channel, uint32_t high, bool *work)
 		struct channel_slot *slot = channel_slot(&channel->channel, i);
 
 		if (!state->live) {
-			if (!is_used(__atomic_load_n(&slot->status, __ATOMIC_ACQUIRE)))
+			const uint32_t now = __atomic_load_n(&slot->status, __ATOMIC_ACQUIRE);
+
+			if (!is_used(now) && !(now == CHANNEL_SLOT_CLAIMED && record_channel_adopt(slot)))
 				continue;
 			status = begin_slot(channel, state, slot);
 		}

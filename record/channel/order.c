@@ -13,6 +13,7 @@ enum waiting_kind { WAITING_MESSAGE, WAITING_GONE };
 /* A message, or the death of a process. A death uses only process and sequence of `message`. */
 struct waiting {
 	enum waiting_kind kind;
+	struct record_channel_death death;
 	struct ptl_image_event *image;  /* owned, with its name; NULL without an image */
 	struct channel_message message; /* the payload follows */
 };
@@ -88,11 +89,12 @@ static int push_news(struct record_channel_order *order, const struct waiting *n
 	return push(order, waiting, sizeof(*waiting));
 }
 
-int record_channel_order_gone(struct record_channel_order *order, uint32_t process, uint64_t sequence)
+int record_channel_order_gone(struct record_channel_order *order, const struct record_channel_death *death)
 {
 	return push_news(order, &(struct waiting){
 					.kind = WAITING_GONE,
-					.message = {.sequence = sequence, .process = process},
+					.death = *death,
+					.message = {.sequence = death->sequence, .process = death->process},
 				});
 }
 
@@ -106,6 +108,8 @@ static int deliver(struct record_channel_order *order, const struct waiting *wai
 	switch (waiting->kind) {
 	case WAITING_GONE:
 		status = record_channel_facts_end(&order->facts, process, now);
+		if (status == 0 && waiting->death.has_status)
+			status = record_model_exit_status_of(order->facts.model, process, waiting->death.wait_status);
 		return status < 0 ? status : record_model_gone(order->facts.model, process, now, true);
 	case WAITING_MESSAGE:
 		break;

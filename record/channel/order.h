@@ -25,11 +25,15 @@ void record_channel_order_free(struct record_channel_order *order);
 /* Adds a copy of the message. image: the reported image of a mapping, or NULL. */
 int record_channel_order_message(struct record_channel_order *order, const struct channel_message *message,
 				 const struct ptl_image_event *image);
-/*
- * Notes the death of a process. sequence: number of its last message. All messages of the process have been added
- * before.
- */
-int record_channel_order_gone(struct record_channel_order *order, uint32_t process, uint64_t sequence);
+struct record_channel_death {
+	uint32_t process;
+	uint64_t sequence; /* number of the process's last message */
+	bool has_status;
+	uint32_t wait_status;
+};
+
+/* Notes the death of a process. All messages of the process have been added before. */
+int record_channel_order_gone(struct record_channel_order *order, const struct record_channel_death *death);
 /* Delivers messages that are next in order. force: delivers all messages. */
 int record_channel_order_deliver(struct record_channel_order *order, uint64_t now, bool force);
 

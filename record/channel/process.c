@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Keeps track of traced processes and their deaths. */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -10,6 +11,7 @@
 #include "common/error.h"
 #include "record/capture/machine.h"
 #include "record/channel/source.h"
+#include "record/proc/proc_files.h"
 
 #define EVENTS 64
 
@@ -57,6 +59,32 @@ struct record_channel_process *record_channel_process(struct record_channel *cha
 	return process;
 }
 
+static bool is_dead(uint32_t pid)
+{
+	struct pollfd ready = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+	const bool ended = ready.fd < 0 ? errno == ESRCH : poll(&ready, 1, 0) > 0 && ready.revents & POLLIN;
+
+	if (ready.fd >= 0)
+		close(ready.fd);
+	return ended;
+}
+
+bool record_channel_adopt(struct channel_slot *slot)
+{
+	const uint64_t newborn = __atomic_load_n(&slot->newborn, __ATOMIC_ACQUIRE);
+	const uint32_t pid = (uint32_t)newborn;
+
+	if (!pid || pid > INT32_MAX || !is_dead(pid))
+		return false;
+	/* The child may have begun and ended in the meantime. */
+	if (__atomic_load_n(&slot->status, __ATOMIC_ACQUIRE) != CHANNEL_SLOT_CLAIMED ||
+	    __atomic_load_n(&slot->newborn, __ATOMIC_RELAXED) != newborn)
+		return false;
+	slot->pid = slot->tid = pid;
+	__atomic_store_n(&slot->status, CHANNEL_SLOT_LIVE, __ATOMIC_RELEASE);
+	return true;
+}
+
 static void forget_process(struct record_channel *channel, struct record_channel_process *process)
 {
 	common_hash_map_remove(&channel->processes, process->number);
@@ -69,9 +97,13 @@ static void forget_process(struct record_channel *channel, struct record_channel
 static int complete_streams(struct record_channel *channel, struct record_channel_process *process)
 {
 	int status = record_channel_finish_process(channel, process->number, NULL);
+	struct record_channel_death death = {.process = process->number, .sequence = process->sequence};
 
+	death.has_status = process->pidfd >= 0 &&
+			   (record_proc_exit_status(process->pidfd, &death.wait_status) ||
+			    record_proc_zombie_status(process->pidfd, process->pid, &death.wait_status));
 	if (status == 0)
-		status = record_channel_order_gone(&channel->order, process->number, process->sequence);
+		status = record_channel_order_gone(&channel->order, &death);
 	forget_process(channel, process);
 	return status;
 }

@@ -114,6 +114,9 @@ int record_channel_messages(struct record_channel *channel, struct record_channe
 struct record_channel_process *record_channel_process(struct record_channel *channel, uint32_t number, uint32_t pid);
 struct record_channel_process *record_channel_find(const struct record_channel *channel, uint32_t number);
 
+/* Makes the slot of a child live that was killed before its first instruction. Returns false for any other slot. */
+bool record_channel_adopt(struct channel_slot *slot);
+
 /* Notes the position at which a turn on a virtual CPU begins or ends. */
 int record_channel_note_turn(struct record_channel *channel, struct record_channel_slot *state,
 			     const struct channel_message_cpu *message);

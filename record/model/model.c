@@ -215,10 +215,10 @@ static int end_process(struct record_model *model, struct record_process *proces
 {
 	int status = record_start(model, process, 0);
 
-	/* Nobody told the wait status. */
-	if (!process->has_exit_status && process->fatal_signal) {
+	/* The wait status is unknown: the process's own announcement is the best answer. */
+	if (!process->has_exit_status && (process->announced_exit || process->fatal_signal)) {
 		process->has_exit_status = true;
-		process->exit_status = process->fatal_signal;
+		process->exit_status = process->announced_exit ? process->announced_status : process->fatal_signal;
 	}
 	if (status == 0)
 		status = end_threads(model, process, 0, process->last_time);
@@ -245,6 +245,13 @@ int record_model_exit_status(struct record_model *model, uint32_t pid, uint32_t 
 {
 	const uint64_t *number = common_hash_map_get(&model->by_pid, pid);
 	struct record_process *process = number ? record_find_process(model, (uint32_t)*number) : NULL;
+
+	return process ? set_exit_status(model, process, wait_status) : 0;
+}
+
+int record_model_exit_status_of(struct record_model *model, uint32_t number, uint32_t wait_status)
+{
+	struct record_process *process = record_find_process(model, number);
 
 	return process ? set_exit_status(model, process, wait_status) : 0;
 }
@@ -303,7 +310,7 @@ int record_model_gone(struct record_model *model, uint32_t number, uint64_t now,
 	process->gone = true;
 	process->gone_at = now;
 	status = lose_leaving(model, process);
-	if (status < 0 || (status_expected && !process->has_exit_status))
+	if (status < 0 || (status_expected && !process->has_exit_status && !process->announced_exit))
 		return status;
 	return end_process(model, process);
 }
@@ -481,10 +488,10 @@ static int stays(struct record_model *model, struct record_process *process, con
 static int exits(struct record_model *model, struct record_process *process, const struct record_fact *fact)
 {
 	(void)model;
-	/* Keeps the first status. The process may still be killed otherwise, but will not survive. */
-	if (!process->has_exit_status) {
-		process->has_exit_status = true;
-		process->exit_status = fact->exit.wait_status;
+	/* Keeps the first announcement. A signal may still kill the process: then the wait status differs. */
+	if (!process->announced_exit) {
+		process->announced_exit = true;
+		process->announced_status = fact->exit.wait_status;
 	}
 	return 0;
 }

@@ -64,8 +64,12 @@ int record_model_fact(struct record_model *model, const struct record_fact *fact
  */
 int record_model_gone(struct record_model *model, uint32_t process, uint64_t now, bool status_expected);
 
-/* Notes the wait status of a process, reported by any process. */
+/*
+ * Notes the wait status of a process, reported by any process. The number of a process tells more than its pid, which a later
+ * process may have.
+ */
 int record_model_exit_status(struct record_model *model, uint32_t pid, uint32_t status);
+int record_model_exit_status_of(struct record_model *model, uint32_t process, uint32_t status);
 
 /* Forgets old processes, and ends processes without a reported exit status. */
 int record_model_tick(struct record_model *model, uint64_t now);

@@ -27,6 +27,8 @@ struct record_process {
 	bool gone;
 	bool ended; /* the end event was written; kept for children without facts so far */
 	bool has_exit_status;
+	bool announced_exit; /* by the process itself, before the exit */
+	uint32_t announced_status;
 	uint32_t exit_status;
 	uint32_t fatal_signal; /* first reported signal that ends the process; 0: none */
 	uint32_t first_tid;

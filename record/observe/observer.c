@@ -348,18 +348,6 @@ bool record_observer_is_dead(const struct record_observed *process)
 	return process->pidfd >= 0 && poll(&ready, 1, 0) > 0 && ready.revents & POLLIN;
 }
 
-/* Checks for a zombie, whose exit status is still available. */
-static bool is_zombie(const struct record_observed *process, uint32_t *wait_status)
-{
-	struct record_proc_stat stat;
-
-	if (!record_proc_stat(process->pid, &stat) || stat.start_ticks != process->start_ticks || stat.state != 'Z' ||
-	    !record_observer_is_dead(process))
-		return false;
-	*wait_status = stat.exit_status;
-	return true;
-}
-
 int record_observer_end(struct record_observer *observer, struct record_observed *process, uint64_t now)
 {
 	const struct record_fact last = record_observer_fact(process, RECORD_FACT_ALIVE,
@@ -378,9 +366,9 @@ int record_observer_end(struct record_observer *observer, struct record_observed
 		return status;
 	/* Raises the last time of the process to the time of death. */
 	status = record_observer_send(observer, &last);
-	if (status == 0 && (process->pidfd >= 0 && record_proc_exit_status(process->pidfd, &wait_status)))
-		status = record_model_exit_status(observer->capture->model, process->pid, wait_status);
-	else if (status == 0 && is_zombie(process, &wait_status))
+	if (status == 0 && process->pidfd >= 0 &&
+	    (record_proc_exit_status(process->pidfd, &wait_status) ||
+	     record_proc_zombie_status(process->pidfd, process->pid, &wait_status)))
 		status = record_model_exit_status(observer->capture->model, process->pid, wait_status);
 	/* No exit status is available for a process without a pidfd and without reports. */
 	return status < 0 ? status

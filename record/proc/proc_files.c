@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -295,6 +296,17 @@ bool record_proc_exit_status(int pidfd, uint32_t *status)
 	if (ioctl(pidfd, PIDFD_GET_INFO_CALL, &info) < 0 || !(info.mask & PIDFD_INFO_EXIT_MASK))
 		return false;
 	*status = (uint32_t)info.exit_code;
+	return true;
+}
+
+bool record_proc_zombie_status(int pidfd, uint32_t pid, uint32_t *status)
+{
+	struct record_proc_stat stat;
+
+	/* A successful null signal behind the look shows that the pid still means the same process. */
+	if (!record_proc_stat(pid, &stat) || stat.state != 'Z' || syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) < 0)
+		return false;
+	*status = stat.exit_status;
 	return true;
 }
 

@@ -10,7 +10,7 @@
 
 struct record_proc_stat {
 	uint32_t parent;
-	char state;           /* 'Z': dead without a wait */
+	char state; /* 'Z': dead without a wait */
 	bool kernel_thread;
 	uint64_t start_ticks; /* since boot; with the pid, identifies the process */
 	uint64_t program;     /* changes at an execve; a forked child has the value of its parent */
@@ -61,6 +61,8 @@ bool record_proc_has_children(void);
  * unknown.
  */
 bool record_proc_exit_status(int pidfd, uint32_t *status);
+/* The same for a process that nobody has waited for, which older kernels tell, too. Returns false for a living process. */
+bool record_proc_zombie_status(int pidfd, uint32_t pid, uint32_t *status);
 /* Makes the strings of a program without an entry in /proc. */
 void record_proc_name_strings(struct ptl_bytes *strings, const char *path, const char *name);
 

@@ -161,4 +161,35 @@ def no_memory():
     expect(losses or "no losses" in done.stderr, done.stderr)
 
 
-sys.exit(main([killed_recorders, killed_append, killed_relog, sparse_piece, no_memory]))
+# Kills children at random moments of their first milliseconds: before their first instruction, within execve, behind execve.
+PARENT = """import os, random, sys, time
+random.seed(int(sys.argv[1]))
+for i in range(int(sys.argv[2])):
+    child = os.fork()
+    if child == 0:
+        if i % 3 == 0: time.sleep(100)
+        os.execv("/bin/ls", ["ls", "/"])
+    time.sleep(random.choice((0, random.random() * 0.002, random.random() * 0.02)))
+    os.kill(child, 9)
+    print(child, os.waitpid(child, 0)[1], file=sys.stderr)"""
+
+
+def killed_children():
+    """each child that is killed while it begins is a process with its end and status; nothing is lost, no process is left"""
+    count = 8 * KILLS
+    with open(path("statuses"), "w+", encoding="ascii") as statuses:
+        done = subprocess.run([RECORD, "-q", "-o", "children.ptl", "--", sys.executable, "-S", "-E", "-c", PARENT, str(SEED), str(count)],
+                              cwd=SCRATCH, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=statuses, timeout=200, check=False)
+        statuses.seek(0)
+        lines = statuses.read().splitlines()
+    truth = {int(line.split()[0]): int(line.split()[1]) for line in lines if line[:1].isdigit()}
+    # ptl-record has the same standard error, and warns of processes that are left.
+    expect_equal((done.returncode, len(truth), len(lines)), (0, count, count), SEED, lines[-3:])
+    found = {one["pid"]: (one.get("exit_status"), one.get("signal"))
+             for one in map(json.loads, run(DUMP, "processes", "--json", "children.ptl").stdout.splitlines())}
+    wanted = {pid: (None, "SIGKILL") if os.WIFSIGNALED(status) else (os.WEXITSTATUS(status), None) for pid, status in truth.items()}
+    expect_equal([(pid, found.get(pid), wanted[pid]) for pid in truth if found.get(pid) != wanted[pid]], [], SEED)
+    expect_equal(described("children.ptl")[:2], (True, []), SEED)
+
+
+sys.exit(main([killed_recorders, killed_children, killed_append, killed_relog, sparse_piece, no_memory]))

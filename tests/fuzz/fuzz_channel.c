@@ -57,7 +57,7 @@ static void fill(struct record_channel *channel, const struct input *input)
 	struct channel_slot *slot = channel_slot(&channel->channel, 0);
 	uint8_t *bytes = (uint8_t *)slot;
 
-	slot->pid = slot->tid = slot->claimant_pid = 0x7fffffff;
+	slot->pid = slot->tid = 0x7fffffff;
 	slot->process = 1;
 	slot->message_head = input->messages_size;
 	slot->pt_head = input->pt_size;

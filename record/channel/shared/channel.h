@@ -29,7 +29,7 @@
  */
 
 #define CHANNEL_MAGIC 0x314e4148434c5450ull /* "PTLCHAN1" in memory */
-#define CHANNEL_VERSION 9u
+#define CHANNEL_VERSION 10u
 #define CHANNEL_CPUS_MAX 64u
 #define CHANNEL_HEADER_SIZE 16384u
 #define CHANNEL_SLOT_STATE_SIZE 8192u
@@ -137,8 +137,9 @@ enum channel_slot_status {
 	CHANNEL_SLOT_ENDED = 3,   /* LIVE -> ENDED by the producer: the PT stream is complete, no data follows */
 				  /*
 				   * ENDED -> FREE by the recorder after draining. LIVE -> FREE after channel_finish(),
-				   * if the recorder has seen the thread's death. CLAIMED -> FREE if claimant_pid is
-				   * dead.
+				   * if the recorder has seen the thread's death. CLAIMED -> FREE by the recorder if the
+				   * process is dead, by the producer if the thread cannot be made. CLAIMED -> LIVE by
+				   * the recorder if the child of `newborn` is dead.
 				   */
 };
 
@@ -161,12 +162,17 @@ struct channel_kick {
  * bytes since the claim of the slot, and never wrap.
  */
 struct channel_slot {
-	uint32_t status;       /* enum channel_slot_status; atomic */
-	uint32_t claimant_pid; /* pid of the claimant, valid from CLAIMED on */
+	uint32_t status; /* enum channel_slot_status; atomic */
 	uint32_t pid;
 	uint32_t tid;
-	uint32_t process;    /* number of the process in this session, see CHANNEL_MSG_PROCESS_START; never reused */
+	uint32_t
+		process; /* number of the process in this session, see CHANNEL_MSG_PROCESS_START; never reused; 0: unknown */
 	uint32_t generation; /* number of claims of this slot */
+	/*
+	 * Written by the parent, for the first thread of a child process: process << 32 | pid; pid 0 if unknown. A child that is
+	 * killed before its first instruction leaves the slot CLAIMED, with its CHANNEL_MSG_PROCESS_START in the ring.
+	 */
+	uint64_t newborn;
 
 	/*
 	 * recorder: positions up to which the recorder has drained, and a futex to wake a producer that waits for room.
@@ -275,7 +281,7 @@ enum channel_process_how {
 	CHANNEL_PROCESS_FORK = 1,    /* fork, vfork, clone without CLONE_VM: a copy of the parent's address space */
 };
 
-/* First message of a process. A CHANNEL_MSG_EXEC follows at once if how is CHANNEL_PROCESS_INITIAL. */
+/* First message of a process, sent by the parent for a child. A CHANNEL_MSG_EXEC follows at once if how is CHANNEL_PROCESS_INITIAL. */
 struct channel_message_process_start {
 	struct channel_message header; /* header.process is a new number */
 	uint32_t how;                  /* enum channel_process_how */

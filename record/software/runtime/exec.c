@@ -22,6 +22,7 @@
 #define ANNOUNCED_MAX ((size_t)16 << 10)
 #define PATH_ROOM 4096
 #define WALL 0x40000000
+#define PARENT_LOOK 20000000 /* nanoseconds between two looks at the parent */
 
 struct exec_tracer {
 	struct exec_tracer *next;
@@ -32,6 +33,7 @@ struct exec_tracer {
 	uint32_t ready; /* 1: the tracer has attached; 2: it cannot attach */
 	bool ends_slot; /* the thread's slot ends with the old program */
 	int32_t tid;
+	int32_t parent; /* process id in its own pid namespace */
 	struct channel_message_not_followed message;
 	char strings[ANNOUNCED_MAX];
 	size_t size;
@@ -94,19 +96,30 @@ static void on_decided(enum inject_result result, void *context)
 {
 	struct exec_tracer *tracer = context;
 
-	if (result != INJECT_DONE)
+	if (result != INJECT_DONE && result != INJECT_ENDED)
 		send_not_followed(tracer, cause_of(result));
-	else if (tracer->ends_slot)
+	else if (result == INJECT_DONE && tracer->ends_slot)
 		__atomic_store_n(&tracer->thread->slot->status, CHANNEL_SLOT_ENDED, __ATOMIC_RELEASE);
 	runtime_ring_doorbell();
+}
+
+void runtime_tracer_wait(uint32_t *word, uint32_t value, int32_t parent)
+{
+	const struct timespec pause = {.tv_nsec = PARENT_LOOK};
+	uint32_t seen;
+
+	while ((seen = __atomic_load_n(word, __ATOMIC_SEQ_CST)) < value) {
+		if (RUNTIME_CALL(SYS_getppid, 0) != parent)
+			RUNTIME_CALL(SYS_exit, 0);
+		RUNTIME_CALL(SYS_futex, word, FUTEX_WAIT, seen, &pause, 0, 0);
+	}
 }
 
 static void trace_exec(void *context)
 {
 	struct exec_tracer *tracer = context;
 
-	while (!__atomic_load_n(&tracer->go, __ATOMIC_ACQUIRE))
-		RUNTIME_CALL(SYS_futex, &tracer->go, FUTEX_WAIT, 0, 0, 0, 0);
+	runtime_tracer_wait(&tracer->go, 1, tracer->parent);
 	__atomic_store_n(&tracer->ready, software_inject_attach(tracer->tid) == 0 ? 1 : 2, __ATOMIC_RELEASE);
 	RUNTIME_CALL(SYS_futex, &tracer->ready, FUTEX_WAKE, 1, 0, 0, 0);
 	if (tracer->ready == 1)
@@ -320,6 +333,7 @@ int64_t runtime_do_exec(struct runtime_thread *thread, int64_t number)
 		fill_start(tracer, thread, mask);
 		/* id in the thread's own pid namespace */
 		tracer->tid = (int32_t)RUNTIME_CALL(SYS_gettid, 0);
+		tracer->parent = (int32_t)RUNTIME_CALL(SYS_getpid, 0);
 		pid = runtime_clone_tracer(trace_exec, tracer, stack + STACK_SIZE, &tracer->busy);
 		tracer->start.tracer = (int32_t)pid;
 		if (pid > 0) {

@@ -29,6 +29,7 @@ struct release {
 	uint32_t go;      /* 1: the tracer may attach; 2: signals have the program's handlers again */
 	uint32_t stopped; /* 1: the threads are stopped */
 	uint32_t count;
+	int32_t parent;   /* process id in its own pid namespace */
 	stack_t altstack; /* of the current thread */
 	struct released {
 		struct runtime_thread *thread;
@@ -38,14 +39,6 @@ struct release {
 	} threads[THREADS_MAX];
 	uint8_t stack[STACK_SIZE] __attribute__((aligned(64)));
 };
-
-static void wait_for(uint32_t *word, uint32_t value)
-{
-	uint32_t seen;
-
-	while ((seen = __atomic_load_n(word, __ATOMIC_SEQ_CST)) < value)
-		RUNTIME_CALL(SYS_futex, word, FUTEX_WAIT, seen, 0, 0, 0);
-}
 
 static void tell(uint32_t *word, uint32_t value)
 {
@@ -166,12 +159,12 @@ static void release_threads(void *context)
 	struct release *release = context;
 	uint32_t stopped = 0;
 
-	wait_for(&release->go, 1);
+	runtime_tracer_wait(&release->go, 1, release->parent);
 	for (uint32_t i = 0; i < release->count; i++)
 		if (stop(release, &release->threads[i]))
 			release->threads[stopped++] = release->threads[i];
 	tell(&release->stopped, 1);
-	wait_for(&release->go, 2);
+	runtime_tracer_wait(&release->go, 2, release->parent);
 	for (uint32_t i = 0; i < stopped; i++) {
 		struct released *released = &release->threads[i];
 
@@ -205,6 +198,7 @@ struct release *runtime_release_stop(struct runtime_thread *self)
 	if (!release)
 		return NULL;
 	list_waiting(release, self);
+	release->parent = (int32_t)RUNTIME_CALL(SYS_getpid, 0);
 	pid = release->count && !self->children_elsewhere
 		      ? runtime_clone_tracer(release_threads, release, release->stack + STACK_SIZE, NULL)
 		      : -1;

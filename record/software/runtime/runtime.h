@@ -468,6 +468,11 @@ bool runtime_call_vsyscall(struct runtime_thread *thread);
  * cleared: word to which the kernel writes 0 at the end of the process, or NULL. Returns the pid, or -errno.
  */
 int64_t runtime_clone_tracer(void (*run)(void *), void *context, uint8_t *stack_end, uint32_t *cleared);
+/*
+ * Waits in a tracer until *word is at least `value`. parent: getpid() of the tracer's maker. If the parent is dead, the tracer
+ * ends: nobody else would write to the word.
+ */
+void runtime_tracer_wait(uint32_t *word, uint32_t value, int32_t parent);
 
 int64_t runtime_do_exec(struct runtime_thread *thread, int64_t number);
 

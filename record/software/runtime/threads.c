@@ -86,7 +86,6 @@ static bool claim_at(uint32_t index)
 	if (!__atomic_compare_exchange_n(&slot->status, &expected, CHANNEL_SLOT_CLAIMED, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		return false;
-	slot->claimant_pid = runtime.pid;
 	raise_slot_high(index + 1);
 	__atomic_add_fetch(&runtime.header->slots_claimed, 1, __ATOMIC_RELAXED);
 	return true;
@@ -172,8 +171,11 @@ struct runtime_thread *runtime_thread_new(void)
 
 void runtime_thread_release(struct runtime_thread *thread)
 {
-	if (!thread->is_dummy)
-		__atomic_store_n(&thread->slot->status, CHANNEL_SLOT_FREE, __ATOMIC_RELEASE);
+	if (thread->is_dummy)
+		return;
+	thread->slot->process = 0;
+	thread->slot->newborn = 0;
+	__atomic_store_n(&thread->slot->status, CHANNEL_SLOT_FREE, __ATOMIC_RELEASE);
 }
 
 void runtime_thread_ids(uint32_t *pid, uint32_t *tid)
@@ -198,20 +200,18 @@ void runtime_thread_ids(uint32_t *pid, uint32_t *tid)
 	*tid = (uint32_t)RUNTIME_CALL(SYS_gettid, 0);
 }
 
-/* Makes a claimed slot live, with an empty stream and the clock at `time`. */
-void runtime_thread_start(struct runtime_thread *thread, uint64_t time)
+/* Gives a claimed slot an empty stream, with the clock at `time`. */
+static void prepare_slot(struct runtime_thread *thread, uint64_t time)
 {
 	struct channel_slot *slot = thread->slot;
 
-	slot->claimant_pid = (uint32_t)RUNTIME_CALL(SYS_getpid, 0);
 	slot->generation++;
 	slot->pt_tail = slot->message_tail = 0;
 	slot->message_head = 0;
 	slot->producer_waiting = 0;
 	slot->request = slot->reply;
 	slot->cpu = 0;
-	slot->pid = thread->pid;
-	slot->tid = thread->tid;
+	slot->newborn = 0;
 	slot->process = thread->process;
 	runtime_encoder_start(slot, &runtime.config, (uint8_t *)slot + channel_slot_pt_ring(&runtime.config));
 	slot->kick = (struct channel_kick){.behind = (uint64_t)runtime_syscall_behind,
@@ -219,12 +219,27 @@ void runtime_thread_start(struct runtime_thread *thread, uint64_t time)
 	slot->virtual_offset = time;
 	slot->time = runtime.config.clock == PTL_CLOCK_VIRTUAL ? time : 0;
 	thread->tnt = 1;
+}
+
+/* Makes a prepared slot live. */
+static void make_live(struct runtime_thread *thread)
+{
+	struct channel_slot *slot = thread->slot;
+
+	slot->pid = thread->pid;
+	slot->tid = thread->tid;
 	if (!thread->is_dummy)
 		__atomic_store_n(&slot->status, CHANNEL_SLOT_LIVE, __ATOMIC_RELEASE);
 	runtime_lock(&runtime.threads_lock);
 	thread->next = runtime.threads;
 	runtime.threads = thread;
 	runtime_unlock(&runtime.threads_lock);
+}
+
+void runtime_thread_start(struct runtime_thread *thread, uint64_t time)
+{
+	prepare_slot(thread, time);
+	make_live(thread);
 }
 
 static void remove_from_list(struct runtime_thread *thread)
@@ -270,7 +285,11 @@ static struct {
  */
 __attribute__((used)) void runtime_child(struct runtime_thread *thread, struct runtime_thread *parent, uint64_t stack);
 
-static void send_fork(struct runtime_thread *thread, const struct runtime_thread *parent)
+/*
+ * Puts the child's first message into the child's ring, before the child exists: SIGKILL may end the child before its first
+ * instruction. Returns the message's sequence number; 0 if the message was not sent.
+ */
+static uint64_t announce_child(struct runtime_thread *child, const struct runtime_thread *parent)
 {
 	struct channel_message_process_start message = {
 		.header.type = CHANNEL_MSG_PROCESS_START,
@@ -282,7 +301,25 @@ static void send_fork(struct runtime_thread *thread, const struct runtime_thread
 		.parent_epoch = runtime.epoch,
 	};
 
-	runtime_send(thread, &message.header, sizeof(message), NULL, 0);
+	child->slot->newborn = (uint64_t)child->process << 32;
+	return runtime_send(child, &message.header, sizeof(message), NULL, 0) ? message.header.sequence : 0;
+}
+
+/* The number of an unsent message is not missing if no other message was sent. */
+static void revoke_child(struct runtime_thread *child, uint64_t sequence)
+{
+	if (sequence)
+		__atomic_compare_exchange_n(&runtime.header->sequence, &sequence, sequence - 1, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
+	runtime_thread_release(child);
+}
+
+/* Only the parent knows the pid of a child that has not begun. The slot may already belong to another thread. */
+static void note_pid(struct channel_slot *slot, uint32_t process, uint32_t pid)
+{
+	uint64_t newborn = (uint64_t)process << 32;
+
+	__atomic_compare_exchange_n(&slot->newborn, &newborn, newborn | pid, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 void runtime_child(struct runtime_thread *thread, struct runtime_thread *parent, uint64_t stack)
@@ -303,14 +340,12 @@ void runtime_child(struct runtime_thread *thread, struct runtime_thread *parent,
 		runtime.lock = (struct runtime_lock){0};
 		memset(children, 0, sizeof(children));
 	}
-	runtime_thread_start(thread, thread->birth_time);
+	make_live(thread);
 	if (same_process) {
 		struct channel_message_thread_start message = {.header.type = CHANNEL_MSG_THREAD_START,
 							       .parent_tid = parent->tid};
 
 		runtime_send(thread, &message.header, sizeof(message), NULL, 0);
-	} else {
-		send_fork(thread, parent);
 	}
 	thread->regs[RAX] = 0;
 	if (stack)
@@ -356,7 +391,8 @@ int64_t runtime_do_clone(struct runtime_thread *thread, int64_t number)
 {
 	uint64_t flags = number == SYS_clone ? thread->regs[RDI] : number == SYS_vfork ? CLONE_VM | CLONE_VFORK : 0;
 	struct runtime_thread *child;
-	uint64_t all = ~0ull, old = 0;
+	uint64_t all = ~0ull, old = 0, announced = 0;
+	struct channel_slot *slot;
 	uint32_t child_process;
 	int64_t result;
 
@@ -398,20 +434,27 @@ int64_t runtime_do_clone(struct runtime_thread *thread, int64_t number)
 		return -512;
 	}
 	child->mask = old;
+	prepare_slot(child, child->birth_time);
 	if (!(flags & CLONE_VM)) {
 		runtime_lock(&runtime.lock);
 		runtime_lock(&runtime.threads_lock);
 	}
+	/* The child's slot, with `child`, may belong to another thread afterwards. */
 	child_process = child->process;
+	slot = child->is_dummy ? NULL : child->slot;
+	if (child_process != thread->process)
+		announced = announce_child(child, thread);
 	result = runtime_clone(thread, child);
 	if (!(flags & CLONE_VM)) {
 		runtime_unlock(&runtime.threads_lock);
 		runtime_unlock(&runtime.lock);
 	}
 	if (result < 0)
-		runtime_thread_release(child);
+		revoke_child(child, announced);
 	else if (child_process != thread->process && thread->own_tid != thread->tid)
 		remember_child((uint32_t)result, child_process);
+	else if (child_process != thread->process && slot)
+		note_pid(slot, child_process, (uint32_t)result);
 	RUNTIME_CALL(SYS_rt_sigprocmask, 2, &old, 0, 8);
 	return result;
 }
@@ -500,7 +543,6 @@ void runtime_thread_continue(struct runtime_thread *thread)
 	/* The old program's targets. */
 	memset((uint8_t *)slot + RUNTIME_TARGETS, 0, CHANNEL_TARGETS_SIZE);
 	prepare(thread, slot, false);
-	slot->claimant_pid = (uint32_t)RUNTIME_CALL(SYS_getpid, 0);
 	slot->pt_bias = (uint64_t)slot + channel_slot_pt_ring(&runtime.config) - slot->pt_lap;
 	slot->epoch = 0; /* so that a PSB is due */
 	slot->cpu = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "record/software/shared/inject.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -77,6 +78,7 @@ enum inject_result software_inject_at_exec(const struct channel_config *config, 
 {
 	struct software_tracee tracee = {.pid = -1};
 	enum inject_result result;
+	uint64_t mask;
 
 	for (;;) {
 		int status = 0;
@@ -98,6 +100,8 @@ enum inject_result software_inject_at_exec(const struct channel_config *config, 
 	}
 	start->arena = start->kept_arena > 0 ? start->kept_arena : -1;
 	result = put_runtime(&tracee, config, start);
+	if (result != INJECT_DONE && software_trace(PTRACE_GETSIGMASK, tracee.pid, 8, (uint64_t)&mask) == -ESRCH)
+		result = INJECT_ENDED;
 	if (decided)
 		decided(result, context);
 	/* All signals are blocked around execve. The runtime sets the program's mask; a program without the runtime gets the mask here. */

@@ -19,10 +19,11 @@
 
 enum inject_result {
 	INJECT_DONE = 0,
-	INJECT_FAILED = 1,    /* the program has ended, or cannot be traced */
+	INJECT_FAILED = 1,    /* the program cannot be traced */
 	INJECT_FORMAT = 2,    /* not a 64-bit program */
 	INJECT_NO_ARENA = 3,  /* the program may not open the arena */
 	INJECT_NO_MEMORY = 4, /* the program cannot map the runtime */
+	INJECT_ENDED = 5,     /* the program was killed before its first instruction */
 };
 
 /*
