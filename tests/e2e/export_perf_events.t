@@ -144,6 +144,8 @@ def made():
         skip("made records: perf", "there is no perf here: apt-get install linux-perf")
         return
     lines, done = shown("out.data", "event,trace")
+    # Newer perf prints arrays as {0x7,0x8}.
+    lines = [re.sub(r"\{([0-9a-fx,]+)\}", lambda found: " ".join(str(int(one, 16)) for one in found[1].split(",")), line) for line in lines]
     wanted = ("big=-5", "list=7 8", "text=hello", "more=11 12", "mac=01 02 03 04 05 06", "small=inside", "place=0xffffffff81000010",
               "state=busy", "bits=both")
     check("made records: perf prints the values of all kinds of fields", len(lines) == 3 and "made:kinds" in lines[0] and
