@@ -11,8 +11,11 @@
 #include "common/program/message.h"
 #include "common/program/options.h"
 #include "common/text/nearest.h"
+#include "common/text/text.h"
 #include "query/evaluate.h"
 #include "query/function_name.h"
+
+#define LISTED_MAX 32u /* names of values in a message */
 
 static const char *name_of(const struct query_row *query)
 {
@@ -21,19 +24,35 @@ static const char *name_of(const struct query_row *query)
 
 /* ---- names --------------------------------------------------------------------------------------- */
 
-static int refuse_name(const struct query_row *query, struct query_place at, const char *name)
+/* values: names of events' values; NULL: none. */
+static int refuse_name(const struct query_row *query, struct query_place at, const char *name,
+		       const struct common_string_list *values)
 {
+	const size_t value_count = values ? values->count : 0;
+	const size_t listed = value_count < LISTED_MAX ? value_count : LISTED_MAX;
 	struct common_nearest nearest = {.word = name};
-	char names[512] = "";
-	size_t size = 0;
+	struct ptl_bytes names = {0};
+	int status;
 
 	for (size_t i = 0; query->table[i].name; i++) {
 		common_nearest_look(&nearest, query->table[i].name);
-		size += (size_t)snprintf(names + size, sizeof(names) - size, "%s%s", i ? ", " : "",
-					 query->table[i].name);
+		common_text_format(&names, "%s%s", i ? ", " : "", query->table[i].name);
 	}
-	return query_fail_at(name_of(query), at, "there is no field '%s' here%s; there are %s", name,
-			     common_nearest_question(&nearest), names);
+	if (listed)
+		common_text_add(&names, "; values of events are ");
+	for (size_t i = 0; i < value_count; i++) {
+		common_nearest_look(&nearest, values->list[i]);
+		if (i < listed) {
+			common_text_add(&names, i ? ", " : "");
+			common_text_safe(&names, values->list[i]);
+		}
+	}
+	if (listed < value_count)
+		common_text_format(&names, " and %zu others", value_count - listed);
+	status = query_fail_at(name_of(query), at, "there is no field '%s' here%s; there are %s", name,
+			       common_nearest_question(&nearest), common_text_string(&names));
+	common_bytes_free(&names);
+	return status;
 }
 
 /* Finds or adds an event's value. *field: index behind the indexes of the table. */
@@ -58,12 +77,12 @@ static int find_field(struct query_row *query, struct query_place at, const char
 		query->varies |= query->table[*field].varies;
 		return 0;
 	}
-	return query->takes_values ? add_value(query, at, name, field) : refuse_name(query, at, name);
+	return query->takes_values ? add_value(query, at, name, field) : refuse_name(query, at, name, NULL);
 }
 
-int query_row_refuse_value(const struct query_row *query, unsigned value)
+int query_row_refuse_value(const struct query_row *query, unsigned value, const struct common_string_list *values)
 {
-	return query_misuse(refuse_name(query, query->values[value].at, query->values[value].name));
+	return query_misuse(refuse_name(query, query->values[value].at, query->values[value].name, values));
 }
 
 static enum query_row_kind kind_of(const struct query_row *query, unsigned field)

@@ -53,8 +53,11 @@ int query_row_make(struct query_row *query, const struct query_row_field *table,
 		   const struct common_string_list *texts);
 void query_row_free(struct query_row *query);
 
-/* Returns PTL_MISUSE with a text: neither the table nor an event has the name. */
-int query_row_refuse_value(const struct query_row *query, unsigned value);
+/*
+ * Returns PTL_MISUSE with a text: neither the table nor an event has the name. The text proposes names of the table and of
+ * `values`.
+ */
+int query_row_refuse_value(const struct query_row *query, unsigned value, const struct common_string_list *values);
 
 /* Evaluates a query, in one thread at a time. Zero-initialise all members except the first three. */
 struct query_row_asker {

@@ -6,6 +6,7 @@
 
 #include "analysis/event/value.h"
 #include "common/error.h"
+#include "common/hash_map.h"
 #include "common/partition.h"
 #include "common/vector.h"
 #include "query/function_name.h"
@@ -19,6 +20,7 @@ struct entry {
 	uint16_t index; /* in the query's values */
 	uint16_t kind;  /* index in `kinds` */
 	uint64_t time;
+	uint64_t order; /* number in the order of the trace; UINT64_MAX in keys: behind all entries of a time */
 	struct query_value value; /* texts are in the arena */
 };
 
@@ -26,6 +28,8 @@ struct entry {
 struct kind {
 	const char *function; /* in the arena */
 	bool returns;
+	/* The events are of packets in the flow: an event may have the time at which its call began. */
+	bool of_packets;
 };
 
 struct analysis_call_values {
@@ -94,28 +98,42 @@ static int take_value(void *context, const struct ptl_value *from)
 		.index = (uint16_t)index,
 		.kind = values->kind,
 		.time = values->event->time,
+		.order = values->count,
 	};
 	return set_value(values, from, &added->value);
 }
 
-/* Finds or adds the kind of an event's name, "FUNCTION" or "FUNCTION/return". */
-static int find_kind(struct analysis_call_values *values, const char *name)
+/*
+ * Returns the function whose values events of the schema have: of ptl-record --values by the event's name, of ptwrite rules by
+ * the task's. NULL: other events.
+ */
+static const char *function_of(const struct ptl_schema *schema)
 {
+	if (!strcmp(schema->provider_name, PROVIDER))
+		return schema->event_name;
+	return *schema->task_name && !*schema->opcode_name && !schema->task ? schema->task_name : NULL;
+}
+
+/* Finds or adds the kind of an event's name, "FUNCTION" or "FUNCTION/return". */
+static int find_kind(struct analysis_call_values *values, const struct ptl_schema *schema)
+{
+	const bool of_packets = strcmp(schema->provider_name, PROVIDER) != 0;
+	const char *name = function_of(schema);
 	const size_t size = strlen(name), end = strlen(RETURN);
-	const bool returns = size > end && !strcmp(name + size - end, RETURN);
+	const bool returns = !of_packets && size > end && !strcmp(name + size - end, RETURN);
 	const size_t function = returns ? size - end : size;
 	size_t i = 0;
 
 	while (i < values->kind_count &&
-	       (values->kinds[i].returns != returns || strncmp(values->kinds[i].function, name, function) != 0 ||
-		values->kinds[i].function[function]))
+	       (values->kinds[i].returns != returns || values->kinds[i].of_packets != of_packets ||
+		strncmp(values->kinds[i].function, name, function) != 0 || values->kinds[i].function[function]))
 		i++;
 	values->kind = (uint16_t)i;
 	if (i < values->kind_count || i == UINT16_MAX)
 		return 0;
 	if (COMMON_VECTOR_RESERVE(values->kinds, values->kind_capacity, i + 1, "values of calls"))
 		return PTL_NO_MEMORY;
-	values->kinds[i] = (struct kind){copy_text(&values->arena, name, function), returns};
+	values->kinds[i] = (struct kind){copy_text(&values->arena, name, function), returns, of_packets};
 	if (!values->kinds[i].function)
 		return common_fail_memory("values of calls", function);
 	values->kind_count++;
@@ -128,9 +146,9 @@ static int take_event(void *context, struct ptl_trace *trace, const struct ptl_e
 	struct analysis_call_values *values = context;
 	int status;
 
-	if (!schema || strcmp(schema->provider_name, PROVIDER) != 0)
+	if (!schema || !function_of(schema))
 		return 0;
-	status = find_kind(values, schema->event_name);
+	status = find_kind(values, schema);
 	if (status < 0)
 		return status;
 	values->event = event;
@@ -150,7 +168,36 @@ static int compare_entries(const void *a_, const void *b_)
 		return a->index < b->index ? -1 : 1;
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
-	return a->time < b->time ? -1 : a->time > b->time;
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+/* Refuses a name that no event has. Names the values of the trace. */
+static int refuse_value(const struct ptl_trace *trace, const struct query_row *query, unsigned value)
+{
+	struct common_string_list names = {0};
+	struct common_byte_map seen = {0};
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < ptl_schema_count(trace); i++) {
+		const struct ptl_schema *schema = ptl_schema_at(trace, i);
+
+		for (size_t j = 0; status == 0 && function_of(schema) && j < schema->field_count; j++) {
+			const char *name = schema->fields[j].name;
+
+			if (common_byte_map_get(&seen, name, strlen(name)))
+				continue;
+			status = common_byte_map_put(&seen, name, strlen(name), 1);
+			if (status == 0)
+				status = common_string_list_add(&names, name);
+		}
+	}
+	if (status == 0)
+		status = query_row_refuse_value(query, value, &names);
+	common_byte_map_free(&seen);
+	common_string_list_free(&names);
+	return status;
 }
 
 int analysis_call_values_open(struct ptl_trace *trace, const struct query_row *query,
@@ -178,7 +225,7 @@ int analysis_call_values_open(struct ptl_trace *trace, const struct query_row *q
 		status = ptl_process(trace, NULL, &callbacks, values);
 	for (unsigned i = 0; status == 0 && i < query->value_count; i++)
 		if (!values->seen[i])
-			status = query_row_refuse_value(query, i);
+			status = refuse_value(trace, query, i);
 	if (values->count)
 		qsort(values->list, values->count, sizeof(*values->list), compare_entries);
 	return status;
@@ -204,7 +251,8 @@ void analysis_call_values_close(struct analysis_call_values *values)
 static size_t find_later(const struct analysis_call_values *values, uint32_t tid, unsigned index, size_t kind,
 			 uint64_t time)
 {
-	const struct entry key = {.tid = tid, .index = (uint16_t)index, .kind = (uint16_t)kind, .time = time};
+	const struct entry key = {
+		.tid = tid, .index = (uint16_t)index, .kind = (uint16_t)kind, .time = time, .order = UINT64_MAX};
 
 	return COMMON_PARTITION(values->count, i, compare_entries(&values->list[i], &key) <= 0);
 }
@@ -213,10 +261,15 @@ void analysis_call_values_get(const struct analysis_call_values *values, const s
 			      unsigned index, struct query_value *value)
 {
 	for (size_t kind = 0; values && kind < values->kind_count; kind++) {
-		const size_t first = find_later(values, call->tid, index, kind, call->from);
+		const bool of_packets = values->kinds[kind].of_packets;
+		const size_t first = find_later(values, call->tid, index, kind,
+						call->from - (of_packets && call->from));
 		const size_t end = find_later(values, call->tid, index, kind, call->to);
 
 		if (first >= end || !query_function_is_called(call->function, values->kinds[kind].function))
+			continue;
+		/* An event with the time of the begin may be of an earlier call; of several, the call's own is unknown. */
+		if (of_packets && first + 1 < end && values->list[first + 1].time <= call->from)
 			continue;
 		*value = values->list[values->kinds[kind].returns ? end - 1 : first].value;
 		return;

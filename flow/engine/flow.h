@@ -53,7 +53,7 @@ enum flow_kind {
 	FLOW_EXEC_MODE,      /* value: 64, 32 or 16; type: 1 if RFLAGS.IF is set, as event trace reports */
 	FLOW_PAGING,         /* value: CR3, valid from here on; type: 1 in a guest (VMX non-root), else 0 */
 	FLOW_VMCS,           /* value: VMCS base address, valid from here on */
-	FLOW_PTWRITE,        /* value: operand; `from`: the instruction, if known */
+	FLOW_PTWRITE,        /* value: operand; type: its bytes, 4 or 8; `from`: the instruction, if known */
 	FLOW_STOPPED,        /* the address filter's stop range was reached */
 	FLOW_EXSTOP,         /* execution stopped (power); `from`: if known */
 	FLOW_MWAIT,          /* value: hints | extensions << 32 */

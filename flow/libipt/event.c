@@ -117,6 +117,7 @@ static bool translate_rest(const struct pt_event *from, struct flow_event *to)
 	switch (from->type) {
 	case ptev_ptwrite:
 		to->kind = FLOW_PTWRITE;
+		to->type = from->variant.ptwrite.size;
 		to->value = from->variant.ptwrite.payload;
 		if (known)
 			set_from(to, from->variant.ptwrite.ip);

@@ -107,8 +107,9 @@ static void on_ptwrite(struct native_decoder *decoder, const struct ptl_pt_packe
 {
 	uint64_t ip, next;
 
-	native_pending_event(decoder,
-			     (struct native_pending_event){.kind = FLOW_PTWRITE, .value = packet->ptwrite.payload});
+	native_pending_event(decoder, (struct native_pending_event){.kind = FLOW_PTWRITE,
+								    .type = packet->ptwrite.bytes,
+								    .value = packet->ptwrite.payload});
 	if (packet->ptwrite.ip)
 		decoder->pending.fup_owned = true;
 	else if (native_find_instruction(decoder, NATIVE_PTWRITE, &ip, &next)) {

@@ -159,11 +159,45 @@ struct rules_rule {
 	bool reshapes; /* adds or deletes fields */
 };
 
+/* Names that a schema gives to the numbers of a field. */
+struct rules_map {
+	struct rules_map *next;
+	struct ptl_map map; /* provider is filled in when the provider is known */
+};
+
 struct rules_schema {
 	struct rules_schema *next;
 	struct query_place at;
 	const struct rules_provider *provider;
 	struct ptl_schema schema; /* provider and provider_name are filled in when the provider is known */
+	struct rules_map *maps;
+};
+
+enum rules_site_kind {
+	RULES_SITE_FUNCTION, /* [IMAGE:]FUNCTION[+BYTES] */
+	RULES_SITE_ADDRESS,  /* IMAGE:0xADDRESS */
+	RULES_SITE_LINE,     /* FILE:LINE */
+};
+
+/* A place in the code, as the user writes it. */
+struct rules_site {
+	struct query_place at;
+	const char *text;
+	enum rules_site_kind kind;
+	const char *image; /* glob pattern; NULL: any image */
+	const char *name;  /* function or source file; NULL: ADDRESS */
+	uint64_t number;   /* bytes behind the function's first byte, address in the image's file, or line */
+	bool has_offset;   /* FUNCTION: only the instruction at `number` */
+};
+
+/* PTWRITE instructions that become events. */
+struct rules_ptwrite {
+	struct rules_ptwrite *next;
+	struct query_place at;
+	struct rules_site *sites;
+	size_t site_count;
+	struct rules_schema *schema; /* the events; also in the list of schemas */
+	unsigned size;               /* bytes of the fields, 1 to 8 */
 };
 
 struct rules_image {
@@ -192,6 +226,7 @@ struct rules {
 	size_t rule_count;
 	struct rules_image *images;
 	struct rules_rename *renames;
+	struct rules_ptwrite *ptwrites;
 };
 
 #endif

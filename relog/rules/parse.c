@@ -164,6 +164,7 @@ struct tails {
 	struct rules_rule **rule;
 	struct rules_image **image;
 	struct rules_rename **rename;
+	struct rules_ptwrite **ptwrite;
 };
 
 #define LINK(tails, kind)                                                                                              \
@@ -185,6 +186,11 @@ static int parse_statement(struct query_parser *parser, struct tails *tails)
 		status = status < 0 ? status : rules_parse_schema(parser, &schema);
 		*tails->schema = status ? NULL : schema;
 		LINK(tails, schema);
+	} else if ((status = query_take_word(parser, "ptwrite"))) {
+		status = status < 0 ? status : rules_parse_ptwrite(parser, tails->ptwrite);
+		*tails->schema = status ? NULL : (*tails->ptwrite)->schema;
+		LINK(tails, schema);
+		LINK(tails, ptwrite);
 	} else if ((status = query_take_word(parser, "on"))) {
 		status = status < 0 ? status : rules_parse_rule(parser, tails->rule);
 		if (!status)
@@ -197,7 +203,7 @@ static int parse_statement(struct query_parser *parser, struct tails *tails)
 		status = status < 0 ? status : parse_rename(parser, tails->rename);
 		LINK(tails, rename);
 	} else {
-		return query_expected(parser, "provider, schema, on, image or rename");
+		return query_expected(parser, "provider, schema, on, image, rename or ptwrite");
 	}
 	return status;
 }
@@ -205,7 +211,7 @@ static int parse_statement(struct query_parser *parser, struct tails *tails)
 static int parse_file(struct query_parser *parser)
 {
 	struct rules *rules = rules_owner(parser)->rules;
-	struct tails tails = {&rules->schemas, &rules->rules, &rules->images, &rules->renames};
+	struct tails tails = {&rules->schemas, &rules->rules, &rules->images, &rules->renames, &rules->ptwrites};
 	int status = add_kernel_classes(parser);
 
 	if (!status)

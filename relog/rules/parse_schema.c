@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Parses schemas: man/ptl-rules.5, SCHEMAS. */
+#include <stdio.h>
 #include <string.h>
 
 #include "common/error.h"
@@ -7,6 +8,7 @@
 
 #define FIELDS_MAX 16384u /* limit of docs/format.md, section 5 */
 #define NESTING_MAX 8u
+#define NAMES_MAX 4096u /* names of a field's numbers */
 
 /* indexed by type of ptl/event.h */
 static const char *const type_names[PTL_TYPE_STRUCT + 1] = {
@@ -44,6 +46,7 @@ static const char *const formats[] = {
 
 /* Fields parsed so far, in the arena. */
 struct fields {
+	struct rules_schema *schema;
 	struct ptl_field *list;
 	size_t count;
 	size_t room;
@@ -115,18 +118,119 @@ static int parse_array(struct query_parser *parser, struct ptl_field *field)
 	return status < 0 ? status : query_need_symbol(parser, "]", NULL);
 }
 
-static int parse_format(struct query_parser *parser, struct ptl_field *field)
-{
-	int format = query_find_word(parser, formats, sizeof(formats) / sizeof(formats[0]));
+/* ---- names of numbers -------------------------------------------------------------------- */
 
+/* Names of a field's numbers so far, in the arena. */
+struct names {
+	struct ptl_map_entry *list;
+	size_t count;
+	size_t room;
+};
+
+static int add_name(struct query_parser *parser, struct names *names, const struct ptl_map_entry *entry,
+		    struct query_place at)
+{
+	for (size_t i = 0; i < names->count; i++)
+		if (names->list[i].value == entry->value)
+			return query_refuse(parser, at, "expected another number, found one that is named '%.80s'",
+					    names->list[i].name);
+	if (names->count == NAMES_MAX)
+		return query_refuse(parser, at, "expected at most %u names, found more", NAMES_MAX);
+	if (names->count == names->room) {
+		struct ptl_map_entry *list;
+
+		names->room = names->room ? names->room * 2 : 8;
+		list = common_arena_zeroed(parser->arena, names->room * sizeof(*list));
+		if (!list)
+			return PTL_NO_MEMORY;
+		if (names->count)
+			memcpy(list, names->list, names->count * sizeof(*list));
+		names->list = list;
+	}
+	names->list[names->count++] = *entry;
+	return query_count_one(parser, at);
+}
+
+static int parse_name(struct query_parser *parser, struct names *names)
+{
+	struct query_place at = parser->token.at;
+	struct ptl_map_entry entry = {0};
+	int negative = query_take_symbol(parser, "-"), status = negative;
+
+	if (negative >= 0)
+		status = query_need_number(parser, "a number", UINT64_MAX, &entry.value);
+	if (negative)
+		entry.value = 0 - entry.value;
+	if (!status)
+		status = query_need_symbol(parser, "=", NULL);
+	if (!status)
+		status = query_need_string(parser, "the number's name in quotes", &entry.name);
+	return status < 0 ? status : add_name(parser, names, &entry, at);
+}
+
+/* Returns a text for the map that no other field of the provider has. */
+static const char *name_of_map(struct query_parser *parser, const struct fields *fields)
+{
+	const struct ptl_schema *schema = &fields->schema->schema;
+	char text[64];
+	const int size = snprintf(text, sizeof(text), "%u.%u.%u.%zu", schema->id, schema->version, schema->opcode,
+				  fields->count);
+
+	return common_arena_copy(parser->arena, text, (size_t)size);
+}
+
+/* Parses "{ 1 = "ONE", ... }" behind `names` or `flags`. */
+static int parse_map(struct query_parser *parser, struct fields *fields, enum ptl_map_kind kind,
+		     struct ptl_field *field)
+{
+	struct rules_map *map = common_arena_zeroed(parser->arena, sizeof(*map));
+	struct names names = {0};
+	int status = query_need_symbol(parser, "{", NULL);
+
+	if (!map)
+		return PTL_NO_MEMORY;
+	while (!status && (status = parse_name(parser, &names)) == 0 && (status = query_take_symbol(parser, ",")) > 0)
+		status = 0;
+	if (!status)
+		status = query_need_symbol(parser, "}", "',' or '}'");
+	if (status < 0)
+		return status;
+	field->map = name_of_map(parser, fields);
+	if (!field->map)
+		return PTL_NO_MEMORY;
+	map->map = (struct ptl_map){.kind = kind, .name = field->map, .entries = names.list, .count = names.count};
+	map->next = fields->schema->maps;
+	fields->schema->maps = map;
+	return 0;
+}
+
+static bool is_integer(const struct ptl_field *field)
+{
+	return field->type >= PTL_TYPE_U8 && field->type <= PTL_TYPE_I64;
+}
+
+static int parse_format(struct query_parser *parser, struct fields *fields, struct ptl_field *field)
+{
+	static const char *const maps[] = {"names", "flags"};
+	const int map = query_find_word(parser, maps, 2);
+	int format = query_find_word(parser, formats, sizeof(formats) / sizeof(formats[0])), status;
+
+	if (map >= 0 && !is_integer(field))
+		return query_expected(parser, "';' (only integers have names or flags)");
+	if (map >= 0) {
+		status = query_advance(parser);
+		return status < 0 ? status : parse_map(parser, fields, map ? PTL_MAP_FLAGS : PTL_MAP_VALUES, field);
+	}
 	if (format > 0) {
 		field->format = (uint8_t)format;
 		return query_advance(parser);
 	}
 	if (!query_is_symbol(parser, ";"))
-		return query_expected(parser, "';' or a format: hex, chars, address or hash");
+		return query_expected(parser, "';' or a format: hex, chars, address, hash, names or flags");
 	return 0;
 }
+
+/* ---- members ----------------------------------------------------------------------------- */
 
 static int parse_members(struct query_parser *parser, struct fields *fields, unsigned depth);
 
@@ -173,7 +277,7 @@ static int parse_member(struct query_parser *parser, struct fields *fields, size
 	if (!status && field.type == PTL_TYPE_STRUCT)
 		return parse_struct(parser, fields, &field, at, depth);
 	if (!status)
-		status = parse_format(parser, &field);
+		status = parse_format(parser, fields, &field);
 	if (!status)
 		status = query_need_symbol(parser, ";", NULL);
 	return status < 0 ? status : add_field(parser, fields, &field, at);
@@ -227,7 +331,7 @@ static int check_unique(const struct query_parser *parser, const struct rules_sc
 int rules_parse_schema(struct query_parser *parser, struct rules_schema **result)
 {
 	struct rules_schema *schema = common_arena_zeroed(parser->arena, sizeof(*schema));
-	struct fields fields = {0};
+	struct fields fields = {.schema = schema};
 	int status;
 
 	if (!schema)

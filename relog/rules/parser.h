@@ -30,6 +30,9 @@ int rules_parse_schema(struct query_parser *parser, struct rules_schema **schema
 /* Parses TYPE [ "[" NUMBER "]" ] of an added field. */
 int rules_parse_type(struct query_parser *parser, struct ptl_field *field);
 
+/* parse_ptwrite.c: parses a ptwrite statement. The schema is not in the list of schemas yet. */
+int rules_parse_ptwrite(struct query_parser *parser, struct rules_ptwrite **ptwrite);
+
 /* parse_body.c */
 enum rules_body_kind {
 	RULES_BODY_IMAGE, /* body of an image statement */

@@ -19,6 +19,7 @@ struct rules_output {
 	/* Adds an event, to be marked with PTL_EVENT_INJECTED. */
 	int (*inject)(void *context, const struct ptl_event *event);
 	int (*schema)(void *context, const struct ptl_schema *schema);
+	int (*map)(void *context, const struct ptl_map *map);
 	int (*blob)(void *context, uint32_t type, const void *data, size_t size, uint8_t hash[PTL_HASH_SIZE]);
 	/* As blob, for bytes of an open file. */
 	int (*blob_file)(void *context, uint32_t type, int fd, uint64_t offset, uint64_t size,

@@ -138,6 +138,20 @@ int rules_schema_made(struct rules_run *run, const struct ptl_schema *schema, st
 	return status;
 }
 
+/* Writes the names that a schema gives to numbers. */
+static int write_maps(const struct rules_run *run, const struct rules_map *maps, const struct ptl_guid *provider)
+{
+	int status = 0;
+
+	for (; !status && maps; maps = maps->next) {
+		struct ptl_map map = maps->map;
+
+		map.provider = *provider;
+		status = run->output.map(run->output.context, &map);
+	}
+	return status;
+}
+
 int rules_schemas_start(struct rules_run *run)
 {
 	int status = 0;
@@ -150,6 +164,8 @@ int rules_schemas_start(struct rules_run *run)
 			schema.provider_name = s->provider->name;
 		if (!status)
 			status = rules_schema_made(run, &schema, s->at);
+		if (!status)
+			status = write_maps(run, s->maps, &schema.provider);
 	}
 	return status;
 }

@@ -2,6 +2,7 @@
 /* Connects rules with the relogger: feeds events to a run, and results to the output. */
 #include "relog/rules/stage.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,9 @@
 #include "common/error.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
+#include "format/metadata/metadata.h"
 #include "relog/rules/parse.h"
+#include "relog/rules/ptwrite.h"
 #include "relog/rules/run.h"
 #include "relog/settings/kernel_schemas.h"
 
@@ -18,6 +21,8 @@ struct stage {
 	struct rules rules;
 	struct rules_options options;
 	struct rules_run *run;
+	struct rules_ptwrites *ptwrites; /* NULL: the rules have no ptwrite statement */
+	bool quiet;                      /* an earlier run has counted the PTWRITE packets */
 	struct ptl_relogger *relogger;
 	struct ptl_trace **traces;
 	struct ptl_trace_event *event; /* the event that rules are currently applied to */
@@ -61,6 +66,19 @@ static int inject(void *context, const struct ptl_event *event)
 static int schema(void *context, const struct ptl_schema *schema)
 {
 	return ptl_relogger_schema(((struct stage *)context)->relogger, schema);
+}
+
+static int map(void *context, const struct ptl_map *map)
+{
+	struct ptl_bytes body = {0};
+	int status;
+
+	format_map_encode(map, &body);
+	status = body.failed ? common_fail_memory("names of numbers", body.size)
+			     : ptl_relogger_record(((struct stage *)context)->relogger, FORMAT_RECORD_MAP, body.data,
+						   body.size);
+	common_bytes_free(&body);
+	return status;
 }
 
 static int blob(void *context, uint32_t type, const void *data, size_t size, uint8_t hash[PTL_HASH_SIZE])
@@ -109,6 +127,7 @@ static int rules_begin(void *context, struct ptl_relogger *relogger)
 		.pass = pass_to_relogger,
 		.inject = inject,
 		.schema = schema,
+		.map = map,
 		.blob = blob,
 		.blob_file = blob_file,
 		.warning = warning,
@@ -204,6 +223,86 @@ static int rules_end(void *context, struct ptl_relogger *relogger)
 	return status ? status : report_unloaded(stage);
 }
 
+/* ---- PTWRITE packets ---------------------------------------------------------------------- */
+
+/*
+ * A set of callbacks before those of the rules: the rules see the events of PTWRITE packets as events of the trace. The
+ * schemas are complete before the rules begin.
+ */
+static int ptwrites_begin(void *context, struct ptl_relogger *relogger)
+{
+	return rules_ptwrites_read(((struct stage *)context)->ptwrites, relogger);
+}
+
+static int ptwrites_event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
+{
+	const struct stage *stage = context;
+	const int status = rules_ptwrites_inject(stage->ptwrites, relogger, ptl_event_record(event)->time);
+
+	return status < 0 ? status : ptl_relogger_inject(relogger, event);
+}
+
+static int report_site(void *context, const struct query_place *at, const char *text)
+{
+	return report_unmatched(context, at, text);
+}
+
+static void note_ptwrites(const struct stage *stage)
+{
+	const struct rules_ptwrite_counts sum = rules_ptwrites_counts(stage->ptwrites);
+	const struct rules_ptwrite *ptwrite = stage->rules.ptwrites;
+
+	for (size_t i = 0; ptwrite; i++, ptwrite = ptwrite->next) {
+		const struct rules_ptwrite_counts counts = rules_ptwrites_counts_of(stage->ptwrites, i);
+
+		if (counts.misfits)
+			common_message_warning(
+				"%s:%u:%u: %" PRIu64 " PTWRITE packets do not fit the %u bytes of the fields, "
+				"and become no events",
+				stage->rules.name, ptwrite->at.line, ptwrite->at.column, counts.misfits, ptwrite->size);
+		if (counts.untimed)
+			common_message_warning("%s:%u:%u: the times of %" PRIu64 " PTWRITE packets are unknown; their "
+					       "events have the last known time",
+					       stage->rules.name, ptwrite->at.line, ptwrite->at.column, counts.untimed);
+	}
+	if (sum.unlocated)
+		common_message_warning("%" PRIu64 " PTWRITE packets become no events: the flow does not tell their "
+				       "instructions",
+				       sum.unlocated);
+	common_message_note("events of PTWRITE packets: %" PRIu64 "; PTWRITE packets of no rule: %" PRIu64, sum.made,
+			    sum.unnamed);
+}
+
+static int ptwrites_end(void *context, struct ptl_relogger *relogger)
+{
+	struct stage *stage = context;
+	int status = rules_ptwrites_inject(stage->ptwrites, relogger, UINT64_MAX);
+
+	if (!status)
+		status = rules_ptwrites_report(stage->ptwrites, report_site, stage);
+	if (!status && !stage->quiet)
+		note_ptwrites(stage);
+	return status;
+}
+
+static int add_ptwrites(struct stage *stage, const struct relog_settings *settings, struct ptl_relogger *relogger)
+{
+	const struct ptl_relogger_callbacks callbacks = {
+		.size = sizeof(callbacks), .begin = ptwrites_begin, .event = ptwrites_event, .end = ptwrites_end};
+	const struct rules_ptwrite *first = stage->rules.ptwrites;
+	int status;
+
+	if (!first)
+		return 0;
+	if (relog_settings_stream(settings, false))
+		return common_fail(PTL_MISUSE,
+				   "%s:%u:%u: ptwrite needs the whole trace: apply these rules when the recording has "
+				   "ended, without --follow and --live",
+				   stage->rules.name, first->at.line, first->at.column);
+	status = rules_ptwrites_new(&stage->rules, &stage->ptwrites);
+	return status < 0 ? status : ptl_relogger_callbacks(relogger, &callbacks, stage);
+}
+
 /* ---- the stage --------------------------------------------------------------------------- */
 
 static void free_stage(void *state)
@@ -211,6 +310,7 @@ static void free_stage(void *state)
 	struct stage *stage = state;
 
 	rules_run_free(stage->run);
+	rules_ptwrites_free(stage->ptwrites);
 	rules_free(&stage->rules);
 	free(stage->traces);
 	free(stage);
@@ -229,7 +329,10 @@ static int rules_add(const struct relog_settings *settings, struct ptl_relogger 
 	if (!stage)
 		return common_fail_memory("rules", sizeof(*stage));
 	stage->options.replace = settings->replace;
+	stage->quiet = settings->repeated;
 	status = rules_read(settings->rules, &stage->rules);
+	if (!status)
+		status = add_ptwrites(stage, settings, relogger);
 	if (!status)
 		status = ptl_relogger_callbacks(relogger, &callbacks, stage);
 	if (status < 0)

@@ -39,6 +39,12 @@ static int schema(void *context, const struct ptl_schema *schema)
 	return schema->field_count && !schema->fields ? PTL_CANCELLED : 0;
 }
 
+static int map(void *context, const struct ptl_map *map)
+{
+	(void)context;
+	return map->count && !map->entries ? PTL_CANCELLED : 0;
+}
+
 static int blob(void *context, uint32_t type, const void *data, size_t size, uint8_t hash[PTL_HASH_SIZE])
 {
 	(void)context;
@@ -109,7 +115,7 @@ static void apply(const struct rules *rules, const uint8_t *data, size_t size)
 {
 	static struct ptl_trace *trace;
 	const struct rules_output output = {
-		.pass = take, .inject = take, .schema = schema, .blob = blob, .blob_file = blob_file};
+		.pass = take, .inject = take, .schema = schema, .map = map, .blob = blob, .blob_file = blob_file};
 	const struct rules_options options = {.replace = size % 2};
 	struct common_cursor in = common_cursor(data, size);
 	struct rules_run *run;

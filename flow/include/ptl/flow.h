@@ -146,7 +146,7 @@ enum ptl_flow_kind {
 	PTL_FLOW_EXEC_MODE = 6, /* value: 64, 32 or 16; type: 1 if RFLAGS.IF is set, as event trace reports */
 	PTL_FLOW_PAGING = 7,    /* value: CR3, valid from here on; type: 1 in a guest (VMX non-root) */
 	PTL_FLOW_VMCS = 8,      /* value: VMCS base address, valid from here on */
-	PTL_FLOW_PTWRITE = 9,   /* value: operand; `from`: the instruction, if known */
+	PTL_FLOW_PTWRITE = 9,   /* value: operand; type: its bytes; `from`: the instruction, if known */
 	PTL_FLOW_STOPPED = 10,  /* the address filter's stop range was reached */
 	PTL_FLOW_EXSTOP = 11,   /* execution stopped (power); `from`: if known */
 	PTL_FLOW_MWAIT = 12,    /* value: hints | extensions << 32 */

@@ -129,6 +129,75 @@ static void takes_a_schema(void **state)
 	rules_free(&rules);
 }
 
+static void takes_places_of_ptwrite(void **state)
+{
+	static const struct {
+		const char *text;
+		enum rules_site_kind kind;
+		const char *image, *name;
+		uint64_t number;
+		bool has_offset;
+	} sites[] = {
+		{"work", RULES_SITE_FUNCTION, NULL, "work", 0, false},
+		{"work+0x1c", RULES_SITE_FUNCTION, NULL, "work", 0x1c, true},
+		{"work+28", RULES_SITE_FUNCTION, NULL, "work", 28, true},
+		{"ns::Pool::run", RULES_SITE_FUNCTION, NULL, "ns::Pool::run", 0, false},
+		{"lib*.so:ns::run+0x4", RULES_SITE_FUNCTION, "lib*.so", "ns::run", 4, true},
+		{"ns::Sum::operator+", RULES_SITE_FUNCTION, NULL, "ns::Sum::operator+", 0, false},
+		{"ns::Sum::operator++0x4", RULES_SITE_FUNCTION, NULL, "ns::Sum::operator+", 4, true},
+		{"app:0x4a10", RULES_SITE_ADDRESS, "app", NULL, 0x4a10, false},
+		{"src/queue.c:120", RULES_SITE_LINE, NULL, "src/queue.c", 120, false},
+		{"app:0x10000000000000000", RULES_SITE_FUNCTION, "app", "0x10000000000000000", 0, false},
+	};
+	const size_t count = sizeof(sites) / sizeof(sites[0]);
+
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		struct rules rules;
+		char text[256];
+
+		snprintf(text, sizeof(text),
+			 "provider \"P\" as p; ptwrite \"first\", \"%s\" as p id 3 \"E\" { u32 a; i16 b; }",
+			 sites[i].text);
+		takes(text, &rules);
+		assert_int_equal(rules.ptwrites->site_count, 2);
+		assert_int_equal(rules.ptwrites->size, 6);
+		assert_ptr_equal(rules.ptwrites->schema, rules.schemas);
+		assert_int_equal(rules.schemas->schema.id, 3);
+		assert_int_equal(rules.ptwrites->sites[1].kind, sites[i].kind);
+		assert_int_equal(rules.ptwrites->sites[1].number, sites[i].number);
+		assert_int_equal(rules.ptwrites->sites[1].has_offset, sites[i].has_offset);
+		if (sites[i].image)
+			assert_string_equal(rules.ptwrites->sites[1].image, sites[i].image);
+		else
+			assert_null(rules.ptwrites->sites[1].image);
+		if (sites[i].name)
+			assert_string_equal(rules.ptwrites->sites[1].name, sites[i].name);
+		rules_free(&rules);
+	}
+}
+
+static void takes_names_of_numbers(void **state)
+{
+	const struct ptl_map *map;
+	struct rules rules;
+
+	(void)state;
+	takes("provider \"P\" as p; schema p { i8 a names { -1 = \"NONE\", 5 = \"FIVE\" }; u32 b flags { 1 = \"ONE\" "
+	      "}; u8 c; }",
+	      &rules);
+	assert_string_equal(rules.schemas->schema.fields[0].map, "0.0.0.0");
+	assert_string_equal(rules.schemas->schema.fields[1].map, "0.0.0.1");
+	assert_null(rules.schemas->schema.fields[2].map);
+	map = &rules.schemas->maps->map;
+	assert_true(map->kind == PTL_MAP_FLAGS && map->count == 1);
+	map = &rules.schemas->maps->next->map;
+	assert_true(map->kind == PTL_MAP_VALUES && map->count == 2);
+	assert_true(map->entries[0].value == UINT64_MAX && map->entries[1].value == 5);
+	assert_string_equal(map->entries[0].name, "NONE");
+	rules_free(&rules);
+}
+
 static void takes_precedence_and_words(void **state)
 {
 	struct rules rules;
@@ -218,6 +287,8 @@ int main(void)
 		cmocka_unit_test(takes_a_rule),
 		cmocka_unit_test(takes_an_image),
 		cmocka_unit_test(takes_a_schema),
+		cmocka_unit_test(takes_places_of_ptwrite),
+		cmocka_unit_test(takes_names_of_numbers),
 		cmocka_unit_test(takes_precedence_and_words),
 		cmocka_unit_test(refuses_with_exact_words),
 		cmocka_unit_test(refuses_what_is_too_much),

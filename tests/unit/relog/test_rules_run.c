@@ -67,6 +67,8 @@ struct outcome {
 	struct ptl_event made;    /* last injected event */
 	struct ptl_schema schema; /* last schema; its texts are below */
 	char event_name[32], provider_name[32], field_names[128];
+	unsigned maps;
+	struct ptl_map map; /* last map */
 };
 
 static struct outcome outcome;
@@ -105,6 +107,14 @@ static int take_schema(void *context, const struct ptl_schema *made)
 		strcat(outcome.field_names, made->fields[i].name);
 		strcat(outcome.field_names, " ");
 	}
+	return 0;
+}
+
+static int take_map(void *context, const struct ptl_map *map)
+{
+	(void)context;
+	outcome.map = *map;
+	outcome.maps++;
 	return 0;
 }
 
@@ -166,8 +176,12 @@ static const struct ptl_event event = {
 /* Applies the rules to `times` copies of the event. */
 static int apply_to(const char *text, const struct ptl_event *to, unsigned times)
 {
-	const struct rules_output output = {
-		.pass = pass, .inject = inject, .schema = take_schema, .blob = blob, .blob_file = blob_file};
+	const struct rules_output output = {.pass = pass,
+					    .inject = inject,
+					    .schema = take_schema,
+					    .map = take_map,
+					    .blob = blob,
+					    .blob_file = blob_file};
 	const struct rules_options options = {.start_time = 1000000};
 	struct rules rules;
 	struct rules_run *run;
@@ -514,6 +528,19 @@ static void makes_events(void **state)
 	assert_int_equal(outcome.passed, 0);
 }
 
+static void defines_names_of_numbers(void **state)
+{
+	(void)state;
+	assert_done(apply_to("provider \"" GUID "\" named \"Own\" as p;"
+			     "schema p id 900 version 2 { u8 K names { 1 = \"ONE\" }; u32 F flags { 4 = \"FOUR\" }; }"
+			     "on any { keep; }",
+			     &event, 1));
+	assert_int_equal(outcome.maps, 2);
+	assert_int_equal(outcome.map.kind, PTL_MAP_VALUES);
+	assert_string_equal(outcome.map.name, "900.2.0.0");
+	assert_memory_equal(&outcome.map.provider, &event.descriptor.provider, sizeof(outcome.map.provider));
+}
+
 static void defines_schemas(void **state)
 {
 	(void)state;
@@ -591,6 +618,7 @@ int main(void)
 		cmocka_unit_test(changes_each_element),
 		cmocka_unit_test(bounds_loops),
 		cmocka_unit_test(makes_events),
+		cmocka_unit_test(defines_names_of_numbers),
 		cmocka_unit_test(defines_schemas),
 		cmocka_unit_test(refuses_with_exact_words),
 		cmocka_unit_test(refuses_payloads_that_end_early),
