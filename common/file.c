@@ -148,9 +148,10 @@ int common_read_file(const char *path, size_t limit, uint8_t **data, size_t *siz
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-static int fail_exists(const char *path)
+static int fail_exists(const struct common_output_file *output)
 {
-	return common_fail(PTL_SYSTEM, "%s exists; -f replaces it, -o names another", path);
+	return common_fail(PTL_SYSTEM, "%s exists; -f replaces it, %s names another", output->path,
+			   output->option ? output->option : "-o");
 }
 
 void common_file_lock_recorded(int fd)
@@ -335,7 +336,7 @@ static int open_present(struct common_output_file *output, const struct stat *in
 	if (!S_ISREG(info->st_mode))
 		return open_special(output);
 	if (!output->force)
-		return fail_exists(output->path);
+		return fail_exists(output);
 	status = common_file_check_own_link(output->path, &link);
 	if (status < 0)
 		return status;
@@ -352,12 +353,14 @@ static int open_present(struct common_output_file *output, const struct stat *in
 	return create(output);
 }
 
-static int open_output(struct common_output_file *output, const char *path, bool force, bool unnamed)
+static int open_output(struct common_output_file *output, const char *path, bool force, bool unnamed,
+		       const char *option)
 {
 	struct stat info;
 	int status;
 
-	*output = (struct common_output_file){.fd = -1, .path = strdup(path), .wants_no_name = unnamed, .force = force};
+	*output = (struct common_output_file){
+		.fd = -1, .path = strdup(path), .wants_no_name = unnamed, .force = force, .option = option};
 	if (!output->path)
 		return common_fail_memory("a file name", strlen(path));
 	if (!*path)
@@ -377,12 +380,17 @@ static int open_output(struct common_output_file *output, const char *path, bool
 
 int common_output_open(struct common_output_file *output, const char *path, bool force)
 {
-	return open_output(output, path, force, false);
+	return open_output(output, path, force, false, NULL);
+}
+
+int common_output_open_of(struct common_output_file *output, const char *path, bool force, const char *option)
+{
+	return open_output(output, path, force, false, option);
 }
 
 int common_output_open_unnamed(struct common_output_file *output, const char *path, bool force)
 {
-	return open_output(output, path, force, true);
+	return open_output(output, path, force, true, NULL);
 }
 
 /* Works even if the file system has no single operation for this. */
@@ -448,7 +456,7 @@ int common_output_commit(struct common_output_file *output)
 	if (status == 0 && output->temporary) {
 		if (output->force ? rename(output->temporary, output->path) < 0
 				  : common_rename_new(output->temporary, output->path) < 0)
-			status = errno == EEXIST ? fail_exists(output->path)
+			status = errno == EEXIST ? fail_exists(output)
 						 : common_fail_errno("cannot create %s", output->path);
 		else if (output->sync)
 			sync_folder(output->path);

@@ -22,7 +22,8 @@ struct common_output_file {
 	bool unnamed;    /* the file has no name yet, so a killed process leaves no file behind */
 	bool wants_no_name;
 	bool force;
-	bool sync; /* commit waits for the disk; set by open if a file is replaced, and by callers */
+	bool sync;          /* commit waits for the disk; set by open if a file is replaced, and by callers */
+	const char *option; /* option that names the output, for messages; NULL: -o */
 };
 
 /*
@@ -30,6 +31,8 @@ struct common_output_file {
  * remedy), and so is a target that is being recorded.
  */
 int common_output_open(struct common_output_file *output, const char *path, bool force);
+/* As common_output_open, for the output of another option than -o. The option's name must outlive the output. */
+int common_output_open_of(struct common_output_file *output, const char *path, bool force, const char *option);
 /* As common_output_open, but the file gets its name only at commit, if the file system supports unnamed files. */
 int common_output_open_unnamed(struct common_output_file *output, const char *path, bool force);
 /*

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <ptl/relogger.h>
 
@@ -91,6 +92,7 @@ static void note_window(const struct windows_run *run, size_t number)
 {
 	const struct analysis_window *window = &run->windows.list[number];
 	struct ptl_bytes text = {0};
+	char *name;
 
 	if (number >= LISTED_MAX)
 		return;
@@ -100,8 +102,27 @@ static void note_window(const struct windows_run *run, size_t number)
 		common_text_add(&text, "the end of the trace");
 	else
 		add_time(run, &text, window->to);
-	common_message_note("window %zu: %s", number + 1, common_text_string(&text));
+	name = run->settings->windows.together ? NULL : relog_part_name(run->settings->output, number + 1, false);
+	common_message_note("window %zu%s%s: %s", number + 1, name ? ", " : "", name ? name : "",
+			    common_text_string(&text));
+	free(name);
 	common_bytes_free(&text);
+}
+
+/* Names the files. The notes about windows come before the files. */
+static void note_files(const struct windows_run *run)
+{
+	const size_t count = run->settings->windows.together ? 1 : run->windows.count;
+	char *first = run->settings->windows.together ? strdup(run->settings->output)
+						      : relog_part_name(run->settings->output, 1, false);
+	char *last = relog_part_name(run->settings->output, count, false);
+
+	if (first && last && count > 1)
+		common_message_note("wrote %s to %s", first, last);
+	else if (first && strcmp(first, "-") != 0)
+		common_message_note("wrote %s", first);
+	free(first);
+	free(last);
 }
 
 static int write_windows(struct windows_run *run, bool *damaged)
@@ -170,6 +191,8 @@ int relog_windows(const struct relog_settings *settings, bool *damaged)
 		note_open(&run);
 	if (!status)
 		status = settings->windows.together ? join_windows(&run, damaged) : relog_part_files_commit(&run.files);
+	if (!status)
+		note_files(&run);
 	relog_part_files_free(&run.files);
 	analysis_windows_free(&run.windows);
 	return status;

@@ -65,6 +65,8 @@ void record_values_free(struct record_values *values)
 		value_spec_free(&values->wanted[i].spec);
 	for (uint32_t i = 0; i < values->plan_count; i++)
 		value_event_free(&values->events[i]);
+	for (size_t i = 0; i < values->file_count; i++)
+		free(values->files[i].path);
 	common_bytes_free(&values->payload);
 	free(values->wanted);
 	free(values->files);
@@ -366,7 +368,10 @@ int record_values_image(struct record_values *values, const char *path, uint64_t
 		return 0;
 	if (COMMON_VECTOR_RESERVE(values->files, values->file_capacity, values->file_count + 1, "files of --values"))
 		return PTL_NO_MEMORY;
-	values->files[values->file_count++] = (struct value_known_file){device, inode};
+	values->files[values->file_count] = (struct value_known_file){device, inode, strdup(path)};
+	if (!values->files[values->file_count].path)
+		return common_fail_memory("files of --values", strlen(path));
+	values->file_count++;
 	/* A file that cannot be read has no values. */
 	if (value_file_open(path, device, inode, &file) < 0)
 		return 0;
@@ -409,13 +414,14 @@ bool record_values_finish(const struct record_values *values)
 
 	for (size_t i = 0; i < values->wanted_count; i++) {
 		const struct value_wanted *wanted = &values->wanted[i];
+		struct ptl_bytes cause = {0};
 
 		if (wanted->functions || wanted->noted)
 			continue;
 		all = false;
-		common_message_warning("--values '%s': no recorded program or library has a function of this name, "
-				       "outside of other functions",
-				       wanted->spec.text);
+		value_cause(&wanted->spec, values->files, values->file_count, &cause);
+		common_message_warning("--values '%s': %s", wanted->spec.text, common_text_string(&cause));
+		common_bytes_free(&cause);
 	}
 	return all;
 }

@@ -4,6 +4,7 @@
 #define RECORD_VALUE_VALUES_STATE_H
 
 #include "record/provider/ordered_streams.h"
+#include "record/value/cause.h"
 #include "record/value/event.h"
 #include "record/value/spec.h"
 #include "record/value/values.h"
@@ -15,10 +16,6 @@ struct value_wanted {
 	struct value_spec spec;
 	size_t functions; /* functions found so far */
 	bool noted;       /* a message said why values are not read */
-};
-
-struct value_known_file {
-	uint64_t device, inode;
 };
 
 struct record_values {

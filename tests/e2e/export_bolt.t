@@ -125,7 +125,7 @@ def all_images():
         check(f"{name}: the profile is that of --image, and has the function's calls", single == read(own[name]).decode() and
               sum(int(count) for count in re.findall(rf"^1 \S+ \S+ 1 {function} 0 0 (\d+)$", single, re.M)) == calls, single)
     again = run(DUMP, "bolt", "--output-dir", "profiles", "user.ptl")
-    check("a profile is not replaced without --force", again.returncode == 4 and "exists" in again.stderr, again)
+    check("a profile is not replaced without --force", again.returncode == 4 and "exists; -f replaces it, --output-dir names another" in again.stderr, again)
     again = run(DUMP, "bolt", "-f", "--image", "*libwork*", "--output-dir", "profiles", "user.ptl")
     check("--image selects the profiles", sorted(line.split("\t")[1] for line in again.stdout.splitlines()) ==
           sorted(path(name) for name in list(own)[1:]), again)

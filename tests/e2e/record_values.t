@@ -140,6 +140,24 @@ if GCC and build("mistakes", "value_places.c", GCC, "-g", "-O2", "-pthread"):
     done = run(RECORD, "--source", "software", "--values", "f(i", "-o", "no.ptl", "--", path("mistakes"), "1")
     check("a bracket that is not closed is refused", done.returncode == 2 and "a bracket is not closed" in done.stderr and not done.stdout, done)
 
+write("causes.c", """#include <stdio.h>
+static inline __attribute__((always_inline)) int within(int a) { return a * 3; }
+__attribute__((noinline)) int work(int a) { return printf("%d\\n", within(a)); }
+int main(int count, char **words) { (void)words; return work(count) < 0; }
+""")
+if GCC and build("causes", path("causes.c"), GCC, "-g", "-O2"):
+    run("strip", "-o", "bare", "causes")
+    run("objcopy", "--strip-debug", "causes", "plain")
+    for program, value, cause in (
+            ("causes", "wrok(a)", f"no function of this name in {path('causes')}, "), ("causes", "wrok(a)", "(did you mean 'work'?)"),
+            ("causes", "within(a)", f"{path('causes')} has the function in its callers only (inlining)"),
+            ("causes", "absent.so:work(a)", "no recorded program or library is called absent.so"),
+            ("causes", "causes:wrok(a)", f"no function of this name in {path('causes')} (did you mean 'work'?)"),
+            ("bare", "bare:work(a)", f"{path('bare')} has no names of functions: see --debug-path and --debuginfod"),
+            ("plain", "work(a)", "no debug information describes work (compile with -g, or see --debug-path and --debuginfod)")):
+        done = run(RECORD, "-f", "--source", "software", "--values", value, "-o", "no.ptl", "--", path(program))
+        check(f"--values '{value}' of {program}: the cause", done.returncode == 0 and cause in done.stderr, cause, done.stderr)
+
 # ---- jumps, libraries and processes ----------------------------------------------------------------------------------
 
 AWAY = "<it is the result of the function that is jumped to>"

@@ -97,6 +97,7 @@ for name, first, last in zip(windows_of("between"), (10, 110, 210, 310), (14, 11
     check(f"between: {name} has exactly the events", found == list(range(first, last + 1)), found)
 
 got = run(RELOG, "events.ptl", "--between", "index == 390", "--and", "index == 5", "-o", "open.ptl")
+check("notes name the files", "window 1, " in got.stderr and re.search(r"wrote \S+\.1\.ptl", got.stderr), got.stderr)
 check("a window that no event ends", got.returncode == 0 and "no event of --and ends window 1: it ends with the trace" in got.stderr,
       got)
 found = [event["fields"]["index"] for event in rows("events", "--json", "-e", "Number", "open.1.ptl")]

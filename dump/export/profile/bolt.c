@@ -428,7 +428,7 @@ static int write_file(struct bolt *bolt, uint32_t content, const char *path)
 		status = common_fail_memory("a profile", size);
 	bolt->out = NULL;
 	if (status == 0 && bolt->written)
-		status = common_output_open(&file, path, bolt->run->options->force);
+		status = common_output_open_of(&file, path, bolt->run->options->force, "--output-dir");
 	if (status == 0 && bolt->written)
 		status = common_write_all(file.fd, text, size);
 	if (status == 0 && bolt->written)

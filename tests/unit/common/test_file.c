@@ -166,6 +166,8 @@ static void nothing_is_overwritten(void **state)
 	put_file("b", "meanwhile");
 	assert_int_equal(common_output_commit(&output), PTL_SYSTEM);
 	assert_string_equal(ptl_error_text(), "b exists; -f replaces it, -o names another");
+	assert_int_equal(common_output_open_of(&output, "a", false, "--output-dir"), PTL_SYSTEM);
+	assert_string_equal(ptl_error_text(), "a exists; -f replaces it, --output-dir names another");
 	expect_file("a", "old");
 	expect_file("b", "meanwhile");
 	assert_int_equal(count_entries(), 2);
