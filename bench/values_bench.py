@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Measures what --values of ptl-record adds to the software source, for a program with about a million calls of a function a second.
 
-The program measures the elapsed time of its loop, with the waiting for the recorder. Each result is the least of PTL_BENCH_RUNS runs (5),
-in turn. The first figure is the recorded time without values in ns a call; the others are times that. --json prints an object a line.
+The program measures the elapsed time of its loop, with the waiting for the recorder. The CPU time is that of program and recorder up
+to the end of the recorder, which writes the rest of the trace behind the loop. Each result is the least of PTL_BENCH_RUNS runs (5), in
+turn, in ns a call, and its ratio to the result without values. --json prints an object a line.
 """
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -17,7 +19,7 @@ BIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'build', 'b
 RECORD = os.environ.get('PTL_RECORD', os.path.join(BIN, 'ptl-record'))
 DUMP = os.environ.get('PTL_DUMP', os.path.join(BIN, 'ptl-dump'))
 CALLS = 2000000
-NANOSECONDS = 1000  # native time of a call
+NANOSECONDS = 1000  # native CPU time of a call
 
 PROGRAM = r'''
 #include <stdio.h>
@@ -66,8 +68,12 @@ KINDS = (
 )
 
 
-def time_of(command):
-    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[0])
+def costs_of(command):
+    """Elapsed time of a call, as the program says, and CPU seconds of all processes of the command."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return float(text.split()[0]), after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
 def count_events():
@@ -83,21 +89,24 @@ def main():
     with open('work.c', 'w', encoding='utf-8') as file:
         file.write(PROGRAM)
     subprocess.run(['gcc', '-O2', '-g', '-o', 'work', 'work.c'], check=True)
-    rounds = max(1, int(1000 * NANOSECONDS / min(time_of(['./work', '100000', '1000']) for _ in range(3))))
+    # Other processes lengthen the elapsed time, but not the CPU time.
+    measured = min(costs_of(['./work', '100000', '1000'])[1] for _ in range(3)) * 1e9 / 100000
+    rounds = max(1, int(1000 * NANOSECONDS / measured))
     least, events = {}, {}
     for _ in range(RUNS):
-        native = time_of(['./work', str(CALLS), str(rounds)])
-        least['natively'] = min(native, least.get('natively', native))
-        for name, options in KINDS:
-            took = time_of([RECORD, '-q', '-f', '-o', 'out.ptl', '--source', 'software', *options, '--', './work', str(CALLS), str(rounds)])
-            least[name] = min(took, least.get(name, took))
+        for name, options in (('natively', None), *KINDS):
+            recorder = () if options is None else (RECORD, '-q', '-f', '-o', 'out.ptl', '--source', 'software', *options, '--')
+            took, cpu = costs_of([*recorder, './work', str(CALLS), str(rounds)])
+            known = least.get(name, (took, cpu * 1e9 / CALLS))
+            least[name] = min(took, known[0]), min(cpu * 1e9 / CALLS, known[1])
             events[name] = count_events() if options else 0
     base = least['without values']
-    for name, took in least.items():
+    for name, (took, cpu) in least.items():
         if as_json:
-            print(json.dumps({'bench': 'values', 'case': name, 'ns_per_call': took, 'ratio': took / base, 'events': events.get(name, 0)}))
+            print(json.dumps({'bench': 'values', 'case': name, 'ns_per_call': took, 'ratio': took / base[0], 'cpu_ns_per_call': cpu,
+                              'cpu_ratio': cpu / base[1], 'events': events[name]}))
         else:
-            print(f'{name:<26} {took:8.0f} ns a call  {took / base:5.2f}  {events.get(name, 0):>9} events')
+            print(f'{name:<26} {took:8.0f} ns a call  {took / base[0]:5.2f}  CPU {cpu:8.0f} ns a call  {cpu / base[1]:5.2f}  {events[name]:>9} events')
 
 
 if __name__ == '__main__':
