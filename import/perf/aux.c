@@ -15,6 +15,7 @@
 #define STREAMS_MAX 65536u
 #define THREAD_BIT (1ull << 32) /* in a key of import->aux: the key is a thread, not a CPU */
 #define AUXTRACE_BODY 40
+#define MISSING_MAX (1ull << 48) /* bytes between two records; more is a damaged position */
 #define GUEST_PSB_WITHIN 1000000000u /* maximum nanoseconds from a PSB to a guest's PSB with a time of the host */
 #define PADDING_MAX 7u               /* perf pads a record to a multiple of 8 bytes */
 
@@ -23,6 +24,7 @@ struct perf_aux {
 	struct perf_import *import;
 	uint32_t stream;
 	uint32_t pid, tid;
+	size_t guest_ring; /* number of the ring in guest_flow; SIZE_MAX: none */
 	bool begun;
 	uint64_t ring_end; /* position in perf's ring behind the last record with padding */
 	uint64_t end;      /* end of the data in the stream */
@@ -148,7 +150,8 @@ static int open_stream(struct perf_import *import, uint32_t cpu, uint32_t tid, s
 		free(aux);
 		return status;
 	}
-	*aux = (struct perf_aux){.import = import, .stream = stream.id, .pid = stream.pid, .tid = stream.tid};
+	*aux = (struct perf_aux){
+		.import = import, .stream = stream.id, .pid = stream.pid, .tid = stream.tid, .guest_ring = SIZE_MAX};
 	aux->pebs.group.cpu = stream.cpu;
 	aux->pebs.group.tid = stream.tid;
 	*opened = aux;
@@ -248,8 +251,12 @@ static int write_hole(struct perf_aux *aux, uint64_t size)
 /* Marks missing bytes. missing: number of missing bytes; 0: unknown. */
 static int interrupt_stream(struct perf_aux *aux, uint64_t missing, const char *cause)
 {
+	int status;
+
+	if (missing > MISSING_MAX)
+		missing = 0;
 	/* at least one byte, so that decoders do not join the two sides */
-	int status = write_hole(aux, missing ? missing : 1);
+	status = write_hole(aux, missing ? missing : 1);
 
 	return status ? status : lose_bytes(aux->import, aux, missing, cause);
 }
@@ -308,6 +315,20 @@ static int take_piece(struct perf_aux *aux, const uint8_t *data, size_t size)
 	return status;
 }
 
+/* Notes the place of the stream's bytes from `position` on, if virtual machines have records. */
+static int note_bytes(struct perf_aux *aux, const struct perf_aux_record *record, uint64_t skip, uint64_t position)
+{
+	struct perf_import *import = aux->import;
+	const struct perf_guest_piece piece = {.file = record->file,
+					       .offset = record->offset + skip,
+					       .position = position,
+					       .size = aux->end - position};
+
+	if (!import->guests.count || !piece.size)
+		return 0;
+	return perf_guest_flow_bytes(&import->guest_flow, &aux->guest_ring, aux->pebs.group.cpu, aux->tid, &piece);
+}
+
 /* Reads the record's bytes without the first `skip` bytes. */
 static int take_bytes(struct perf_aux *aux, struct perf_aux_record *record, uint64_t skip)
 {
@@ -333,7 +354,7 @@ int perf_aux_data(struct perf_import *import, const struct perf_record *record)
 {
 	struct perf_aux_record this = {.file = import->file, .offset = perf_file_payload_offset(import->file)};
 	struct perf_aux *aux = NULL;
-	uint64_t skip = 0, offset;
+	uint64_t skip = 0, offset, position = 0;
 	int status;
 
 	if (record->size < AUXTRACE_BODY)
@@ -345,8 +366,12 @@ int perf_aux_data(struct perf_import *import, const struct perf_record *record)
 	status = open_stream(import, common_load32(record->body + 32), common_load32(record->body + 28), &aux);
 	if (!status)
 		status = import->aux_snapshots ? reconcile_snapshot(aux, &this, &skip) : reconcile(aux, offset, &skip);
-	if (!status)
+	if (!status) {
+		position = aux->end;
 		status = take_bytes(aux, &this, skip);
+	}
+	if (!status)
+		status = note_bytes(aux, &this, skip, position);
 	if (status)
 		return status;
 	if (!skip || offset + this.size > aux->ring_end)

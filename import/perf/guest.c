@@ -11,7 +11,8 @@
 #include "common/vector.h"
 #include "perf/layout.h"
 
-#define ENTRY 32u       /* bytes of an entry: id, index, CPU, thread */
+#define ENTRY 32u /* bytes of an entry: id, index, CPU, thread */
+#define ENTRY_THREAD 24u
 #define GUEST_ENTRY 16u /* bytes of the entry's second part: process of the machine, virtual CPU */
 #define BODY_MAX 65536u /* bytes of a record */
 #define MAPPING_BASE 8u /* offset of the address in MMAP and MMAP2 */
@@ -29,10 +30,22 @@ static int find_machine(struct perf_guests *guests, uint32_t pid, uint32_t *mach
 	return 0;
 }
 
-static int add_event(struct perf_guests *guests, uint64_t id, const uint8_t *guest)
+/* Notes the virtual CPU that a thread runs. A thread runs a single virtual CPU, whose events are alike. */
+static int add_thread(struct perf_guests *guests, const struct perf_guest_event *event)
 {
+	if (event->cpu == PTL_NO_CPU || event->thread == PTL_NO_ID ||
+	    common_hash_map_get(&guests->threads, event->thread))
+		return 0;
+	return common_hash_map_put(&guests->threads, event->thread, guests->event_count);
+}
+
+/* entry: the first part of an entry. guest: the second part. */
+static int add_event(struct perf_guests *guests, const uint8_t *entry, const uint8_t *guest)
+{
+	const uint64_t id = common_load64(entry), thread = common_load64(entry + ENTRY_THREAD);
 	const uint64_t pid = common_load64(guest), cpu = common_load64(guest + 8);
-	struct perf_guest_event event = {.cpu = cpu < PTL_MACHINE_IDS ? (uint32_t)cpu : PTL_NO_CPU};
+	struct perf_guest_event event = {.cpu = cpu < PTL_MACHINE_IDS ? (uint32_t)cpu : PTL_NO_CPU,
+					 .thread = thread < PTL_NO_ID ? (uint32_t)thread : PTL_NO_ID};
 	int status;
 
 	if (!pid || pid >= UINT32_MAX || common_hash_map_get(&guests->ids, id))
@@ -43,7 +56,8 @@ static int add_event(struct perf_guests *guests, uint64_t id, const uint8_t *gue
 	if (!common_vector_room(&guests->events, guests->event_count, sizeof(event)))
 		return common_fail_memory("events of virtual machines", (guests->event_count + 1) * sizeof(event));
 	guests->events[guests->event_count] = event;
-	return common_hash_map_put(&guests->ids, id, ++guests->event_count);
+	status = common_hash_map_put(&guests->ids, id, ++guests->event_count);
+	return status ? status : add_thread(guests, &event);
 }
 
 int perf_guests_index(struct perf_guests *guests, const struct perf_record *record)
@@ -56,9 +70,22 @@ int perf_guests_index(struct perf_guests *guests, const struct perf_record *reco
 	if (!count || count > (record->size - 8) / (ENTRY + GUEST_ENTRY))
 		return 0;
 	for (uint64_t i = 0; !status && i < count; i++)
-		status = add_event(guests, common_load64(entries + i * ENTRY),
-				   entries + count * ENTRY + i * GUEST_ENTRY);
+		status = add_event(guests, entries + i * ENTRY, entries + count * ENTRY + i * GUEST_ENTRY);
 	return status;
+}
+
+bool perf_guests_runs(const struct perf_guests *guests, uint32_t tid, uint32_t *event)
+{
+	const uint64_t *index = common_hash_map_get(&guests->threads, tid);
+
+	if (index)
+		*event = (uint32_t)*index - 1;
+	return index != NULL;
+}
+
+uint32_t perf_guests_cpu(const struct perf_guests *guests, uint32_t event)
+{
+	return perf_guests_id(guests->events[event].machine, guests->events[event].cpu);
 }
 
 uint32_t perf_guests_id(uint32_t machine, uint32_t id)
@@ -137,6 +164,7 @@ int perf_guests_write(const struct perf_guests *guests, const struct ptl_machine
 void perf_guests_free(struct perf_guests *guests)
 {
 	common_hash_map_free(&guests->ids);
+	common_hash_map_free(&guests->threads);
 	free(guests->events);
 	free(guests->body);
 	*guests = (struct perf_guests){0};

@@ -17,10 +17,12 @@
 struct perf_guest_event {
 	uint32_t machine; /* index of the machine, from 1 on */
 	uint32_t cpu;     /* virtual CPU; PTL_NO_CPU: unknown */
+	uint32_t thread;  /* thread of the host that runs the virtual CPU; PTL_NO_ID: unknown */
 };
 
 struct perf_guests {
-	struct common_hash_map ids; /* id of an event: index in events, plus 1 */
+	struct common_hash_map ids;     /* id of an event: index in events, plus 1 */
+	struct common_hash_map threads; /* thread of the host: index in events of the virtual CPU, plus 1 */
 	struct perf_guest_event *events;
 	size_t event_count;
 	uint32_t pids[PTL_MACHINE_MAX]; /* by machine, from 1 on: process that runs the virtual machine */
@@ -36,6 +38,11 @@ int perf_guests_index(struct perf_guests *guests, const struct perf_record *reco
  * *sample and in *record, whose body becomes a copy that is valid until the next call. Returns PTL_NO_MEMORY.
  */
 int perf_guests_move(struct perf_guests *guests, struct perf_record *record, struct perf_sample *sample, size_t body);
+
+/* Whether a thread of the host runs a virtual CPU. *event: index of the first event of the virtual CPU. */
+bool perf_guests_runs(const struct perf_guests *guests, uint32_t tid, uint32_t *event);
+/* Returns the number of the virtual CPU of an event, with the number of the machine. */
+uint32_t perf_guests_cpu(const struct perf_guests *guests, uint32_t event);
 
 /* Returns a host's id as the machine's id. Ids that name nothing stay. */
 uint32_t perf_guests_id(uint32_t machine, uint32_t id);

@@ -21,19 +21,38 @@
 #include "import/perf/import.h"
 
 #define KERNEL_PID 0u /* pid of the kernel's images; perf uses pid -1 */
+#define BUILD_ID_KEY 4100
+
+/*
+ * Makes the key of a file's build id: the process that runs the virtual machine, which is 0 for the recorded machine,
+ * and the path. All names of the kernel are one.
+ */
+static size_t build_id_key(uint32_t pid, const char *path, size_t length, char key[BUILD_ID_KEY])
+{
+	char name[BUILD_ID_KEY - 4];
+
+	snprintf(name, sizeof(name), "%.*s", (int)(length < sizeof(name) ? length : sizeof(name) - 1), path);
+	if (pid && perf_kernel_is_name(name))
+		snprintf(name, sizeof(name), "%s", PERF_KERNEL_NAME);
+	common_store32((uint8_t *)key, pid);
+	length = strlen(name);
+	memcpy(key + 4, name, length);
+	return 4 + length;
+}
 
 /* Parses an entry of the build id table. The table serves mappings without a build id. */
 int perf_build_id(struct perf_import *import, uint16_t misc, const uint8_t *data, size_t size)
 {
+	const bool guest = (misc & PERF_MISC_CPUMODE_MASK) >= PERF_MISC_GUEST_KERNEL;
 	struct common_cursor cursor = common_cursor(data, size);
 	struct perf_build_id id = {.size = PERF_BUILD_ID_MAX};
+	char key[BUILD_ID_KEY];
 	const uint8_t *bytes;
 	const char *path;
+	uint32_t pid; /* of the kernel, or of the virtual machine */
 	size_t left;
 
-	if ((misc & PERF_MISC_CPUMODE_MASK) >= PERF_MISC_GUEST_KERNEL)
-		return 0;
-	common_read32(&cursor); /* pid of the kernel */
+	pid = common_read32(&cursor);
 	bytes = common_read_bytes(&cursor, 24);
 	left = common_cursor_left(&cursor);
 	path = (const char *)common_read_bytes(&cursor, left);
@@ -45,15 +64,25 @@ int perf_build_id(struct perf_import *import, uint16_t misc, const uint8_t *data
 	if (!common_vector_room(&import->ids, import->id_count, sizeof(*import->ids)))
 		return common_fail_memory("build ids", (import->id_count + 1) * sizeof(*import->ids));
 	import->ids[import->id_count] = id;
-	return common_byte_map_put(&import->build_ids, path, strnlen(path, left), import->id_count++);
+	left = build_id_key(guest ? pid : 0, path, strnlen(path, left), key);
+	return common_byte_map_put(&import->build_ids, key, left, import->id_count++);
+}
+
+const struct perf_build_id *perf_build_id_find(const struct perf_import *import, uint32_t machine, const char *path)
+{
+	char key[BUILD_ID_KEY];
+	const size_t size = build_id_key(machine ? import->guests.pids[machine - 1] : 0, path, strlen(path), key);
+	const uint64_t *index = common_byte_map_get(&import->build_ids, key, size);
+
+	return index ? &import->ids[*index] : NULL;
 }
 
 static void find_build_id(const struct perf_import *import, struct perf_mapping *mapping)
 {
-	const uint64_t *index = common_byte_map_get(&import->build_ids, mapping->path, strlen(mapping->path));
+	const struct perf_build_id *id = perf_build_id_find(import, mapping->machine, mapping->path);
 
-	if (!mapping->id.size && index)
-		mapping->id = import->ids[*index];
+	if (!mapping->id.size && id)
+		mapping->id = *id;
 }
 
 /*
@@ -217,10 +246,10 @@ static int write_image(struct perf_import *import, const struct perf_mapping *ma
 	int status = 0;
 
 	/* A file of this machine is a virtual machine's file only if the build id tells so. */
-	const bool files = !sample->machine || (mapping->id.size && !mapping->kernel);
+	const bool files = !sample->machine || mapping->id.size;
 
 	memcpy(image.build_id, mapping->id.bytes, mapping->id.size);
-	if (files && mapping->kernel)
+	if (mapping->kernel)
 		status = perf_kernel_image(import, mapping, &image);
 	else if (files && import->embed != ELF_EMBED_NONE &&
 		 ((mapping->path[0] == '/' && mapping->path[1] != '/') || perf_is_vdso(mapping->path)))
@@ -257,8 +286,8 @@ int perf_mmap(struct perf_import *import, const struct perf_record *record, cons
 		return perf_event_keep(import, record, sample, body);
 	if (mapping.kernel)
 		mapping.pid = mapping.tid = perf_guests_id(sample->machine, KERNEL_PID);
-	if (!sample->machine)
-		find_build_id(import, &mapping);
+	mapping.machine = sample->machine;
+	find_build_id(import, &mapping);
 	mapped = (struct perf_mapped){mapping.pid, mapping.tid, perf_time(import, sample), mapping.path};
 	status = perf_process_maps(import, &mapped);
 	if (!status)

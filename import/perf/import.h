@@ -13,6 +13,7 @@
 #include "import/perf/attr.h"
 #include "import/perf/file.h"
 #include "import/perf/guest.h"
+#include "import/perf/guest_flow.h"
 #include "import/perf/input.h"
 #include "import/perf/kernel.h"
 #include "import/perf/mapping.h"
@@ -61,8 +62,11 @@ struct perf_import {
 	struct perf_programs programs; /* programs of processes older than the recording */
 	struct perf_unwinder unwinder;
 	struct perf_vdso vdso;
+	const char *folder; /* name of perf.data, which may be a folder */
 	struct perf_kernel kernel;
-	struct perf_guests guests;       /* virtual machines with records */
+	struct perf_kernel *guest_kernels[PTL_MACHINE_MAX + 1]; /* by machine, from 1 on; NULL: not needed yet */
+	struct perf_guests guests;                              /* virtual machines with records */
+	struct perf_guest_flow guest_flow;
 	struct common_hash_map counters; /* event id: counter value at the last sample */
 
 	struct perf_lane lanes[PERF_LANES_MAX];
@@ -148,8 +152,10 @@ int perf_detail_write(struct perf_import *import, const struct perf_sample *samp
 
 /* ---- kernel_names.c */
 
+/* Whether perf names the kernel itself: of the recorded machine, or of a virtual machine. */
+bool perf_kernel_is_name(const char *name);
 /* Writes the symbols of a kernel image, if known. Sets has_symbols and build_id. Returns PTL_NO_MEMORY. */
-int perf_kernel_names(struct perf_import *import, struct ptl_image_event *image);
+int perf_kernel_names(struct perf_import *import, const struct perf_kernel *kernel, struct ptl_image_event *image);
 
 /* ---- kernel_code.c: code that the kernel makes or changes */
 
@@ -199,6 +205,8 @@ int perf_mmap(struct perf_import *import, const struct perf_record *record, cons
 	      size_t body);
 /* Adds an entry of the build id table: bytes of a feature, or a record's body. */
 int perf_build_id(struct perf_import *import, uint16_t misc, const uint8_t *data, size_t size);
+/* Returns the build id of a machine's file; NULL: unknown. */
+const struct perf_build_id *perf_build_id_find(const struct perf_import *import, uint32_t machine, const char *path);
 
 struct stat;
 

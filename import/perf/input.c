@@ -435,6 +435,10 @@ static int end_import(struct perf_import *import)
 	if (!status)
 		status = perf_aux_finish(import);
 	if (!status)
+		status = perf_guest_flow_find(import);
+	if (!status)
+		status = perf_guest_flow_write(import);
+	if (!status)
 		status = perf_kernel_lose(import);
 	if (!status)
 		status = write_losses(import);
@@ -553,6 +557,7 @@ int perf_import(const struct perf_input *input, struct import_spool *spool, stru
 		return common_fail_memory("perf.data", sizeof(*import));
 	import->writer = spool->writer;
 	import->embed = input->embed;
+	import->folder = input->names[0];
 	find_caches(import, input->cache);
 	import->machine = (struct ptl_machine){
 		.source = "perf", .architecture = "x86_64", .mode = 64, .return_compression = true};
@@ -566,7 +571,7 @@ int perf_import(const struct perf_input *input, struct import_spool *spool, stru
 	if (!status)
 		status = perf_parts_open(&import->parts, input->names[0]);
 	if (!status)
-		status = perf_kernel_open(&import->kernel, input->names[0]);
+		status = perf_kernel_open(import);
 	if (!status)
 		status = import_files(import, input);
 	if (!status)
@@ -579,8 +584,9 @@ int perf_import(const struct perf_input *input, struct import_spool *spool, stru
 	perf_programs_free(&import->programs);
 	perf_unwind_free(&import->unwinder);
 	perf_vdso_close(&import->vdso);
-	perf_kernel_free(&import->kernel);
+	perf_kernel_free(import);
 	perf_guests_free(&import->guests);
+	perf_guest_flow_free(&import->guest_flow);
 	common_hash_map_free(&import->counters);
 	common_hash_map_free(&import->pebs_counters);
 	perf_aux_free(import);

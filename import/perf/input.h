@@ -10,7 +10,7 @@
 #include "import/spool.h"
 
 #define PERF_CAUSE_SIZE 1000
-#define PERF_KERNEL_LOSSES 3
+#define PERF_KERNEL_LOSSES 9
 
 /* Findings of an import. */
 struct perf_outcome {
@@ -22,7 +22,7 @@ struct perf_outcome {
 	uint64_t left_features;   /* header tables, or their entries, that are damaged or too large */
 	uint64_t lone_stacks;     /* samples with a stack copy, but without registers */
 	struct perf_left_out left_out;
-	/* causes of missing code of the kernel */
+	/* causes of missing code of the kernels, up to a limit */
 	char kernel_losses[PERF_KERNEL_LOSSES][PERF_CAUSE_SIZE];
 	size_t kernel_loss_count;
 	size_t files;     /* files of a series that were read */

@@ -17,7 +17,6 @@
 #include "import/perf/import.h"
 
 #define IMAGE_MAX ((size_t)256 << 20) /* bytes; the largest kernels have about 30 MiB */
-#define KERNEL_PID 0u
 
 /* ---- kcore_dir ------------------------------------------------------------------------------- */
 
@@ -27,19 +26,18 @@ static int read_folder(struct perf_kernel *kernel, const char *folder)
 	struct stat info;
 	int status;
 
-	snprintf(path, sizeof(path), "%.4000s/kcore_dir", folder);
-	if (stat(path, &info) < 0 || !S_ISDIR(info.st_mode))
+	if (stat(folder, &info) < 0 || !S_ISDIR(info.st_mode))
 		return 0;
-	snprintf(path, sizeof(path), "%.4000s/kcore_dir/kcore", folder);
+	snprintf(path, sizeof(path), "%.4100s/kcore", folder);
 	status = elf_kernel_file_open(path, &kernel->core);
 	if (status)
 		return status;
-	snprintf(path, sizeof(path), "%.4000s/kcore_dir/kallsyms", folder);
+	snprintf(path, sizeof(path), "%.4100s/kallsyms", folder);
 	status = elf_kernel_images_read(path, &kernel->images);
 	return status == PTL_SYSTEM ? common_fail_in(status, "%s", path) : status;
 }
 
-int perf_kernel_open(struct perf_kernel *kernel, const char *folder)
+static int open_folder(struct perf_kernel *kernel, const char *folder)
 {
 	int status = read_folder(kernel, folder);
 
@@ -48,13 +46,47 @@ int perf_kernel_open(struct perf_kernel *kernel, const char *folder)
 	return status == PTL_NO_MEMORY ? status : 0;
 }
 
-void perf_kernel_free(struct perf_kernel *kernel)
+int perf_kernel_open(struct perf_import *import)
+{
+	char path[4100];
+
+	snprintf(path, sizeof(path), "%.4000s/kcore_dir", import->folder);
+	return open_folder(&import->kernel, path);
+}
+
+int perf_kernel_of(struct perf_import *import, uint32_t machine, struct perf_kernel **kernel)
+{
+	struct perf_kernel **own = &import->guest_kernels[machine];
+	char path[4100];
+
+	*kernel = machine ? *own : &import->kernel;
+	if (*kernel)
+		return 0;
+	*kernel = *own = calloc(1, sizeof(**own));
+	if (!*own)
+		return common_fail_memory("a kernel", sizeof(**own));
+	(*own)->machine = machine;
+	snprintf(path, sizeof(path), "%.4000s/kcore_dir__%u", import->folder, import->guests.pids[machine - 1]);
+	return open_folder(*own, path);
+}
+
+static void free_kernel(struct perf_kernel *kernel)
 {
 	elf_kernel_file_close(kernel->core);
 	elf_kernel_file_close(kernel->file);
 	elf_kernel_images_free(&kernel->images);
 	perf_bpf_free(&kernel->bpf);
 	*kernel = (struct perf_kernel){0};
+}
+
+void perf_kernel_free(struct perf_import *import)
+{
+	free_kernel(&import->kernel);
+	for (size_t i = 1; i <= PTL_MACHINE_MAX; i++) {
+		if (import->guest_kernels[i])
+			free_kernel(import->guest_kernels[i]);
+		free(import->guest_kernels[i]);
+	}
 }
 
 /* ---- symbols --------------------------------------------------------------------------------- */
@@ -90,9 +122,10 @@ static size_t first_symbol(const struct elf_symbol_list *symbols, uint64_t addre
 }
 
 /* Stores the symbols of kallsyms in the image's range. */
-static int put_listed_symbols(struct perf_import *import, struct ptl_image_event *image)
+static int put_listed_symbols(struct perf_import *import, const struct perf_kernel *kernel,
+			      struct ptl_image_event *image)
 {
-	const struct elf_symbol_list *symbols = &import->kernel.images.symbols;
+	const struct elf_symbol_list *symbols = &kernel->images.symbols;
 	const size_t first = first_symbol(symbols, image->base);
 	size_t end = first;
 
@@ -153,12 +186,11 @@ static bool open_cached(const struct perf_import *import, const struct perf_mapp
 	return fd >= 0 && elf_kernel_file_open(path, file) == 0;
 }
 
-/* Searches the kernel's file by build id. */
-static void find_file(struct perf_import *import, const struct ptl_image_event *image)
+/* Searches the kernel's file by build id. The release of a virtual machine's kernel is unknown. */
+static void find_file(struct perf_import *import, struct perf_kernel *kernel, const struct ptl_image_event *image)
 {
-	const char *release = *import->machine.kernel ? import->machine.kernel : NULL;
+	const char *release = *import->machine.kernel && !kernel->machine ? import->machine.kernel : NULL;
 	struct perf_mapping mapping = {.id = {.size = (uint8_t)image->build_id_size}};
-	struct perf_kernel *kernel = &import->kernel;
 	char path[ELF_KERNEL_PATH];
 
 	if (kernel->file || !image->build_id_size || image->build_id_size > sizeof(mapping.id.bytes))
@@ -170,9 +202,9 @@ static void find_file(struct perf_import *import, const struct ptl_image_event *
 }
 
 /* Adds the code of the kernel itself, of kcore or of the kernel's file. */
-static int put_kernel_code(struct perf_import *import, bool own, struct ptl_image_event *image)
+static int put_kernel_code(struct perf_import *import, struct perf_kernel *kernel, bool own,
+			   struct ptl_image_event *image)
 {
-	struct perf_kernel *kernel = &import->kernel;
 	uint64_t linked;
 	int status = 0;
 
@@ -181,7 +213,7 @@ static int put_kernel_code(struct perf_import *import, bool own, struct ptl_imag
 	if (kernel->core)
 		status = put_file_code(import, kernel->core, 0, image);
 	else if (own && import->aux_kernel)
-		find_file(import, image);
+		find_file(import, kernel, image);
 	if (!status && own && kernel->file && elf_kernel_file_text(kernel->file, &linked))
 		status = put_file_code(import, kernel->file, image->base - linked, image);
 	if (!image->has_code)
@@ -215,23 +247,24 @@ static int put_module_names(struct perf_import *import, const struct perf_mappin
 
 int perf_kernel_image(struct perf_import *import, const struct perf_mapping *mapping, struct ptl_image_event *image)
 {
-	const bool own = !strncmp(mapping->path, PERF_KERNEL_NAME, strlen(PERF_KERNEL_NAME));
-	const bool listed = import->kernel.images.symbols.count;
-	int status = 0;
+	const bool own = perf_kernel_is_name(mapping->path);
+	struct perf_kernel *kernel;
+	int status = perf_kernel_of(import, mapping->machine, &kernel);
+	const bool listed = !status && kernel->images.symbols.count;
 
-	if (own)
-		status = perf_kernel_names(import, image);
-	else if (!listed)
+	if (!status && own)
+		status = perf_kernel_names(import, kernel, image);
+	else if (!status && !listed && !kernel->machine)
 		status = put_module_names(import, mapping, image);
 	if (!status && listed)
-		status = put_listed_symbols(import, image);
-	return status ? status : put_kernel_code(import, own, image);
+		status = put_listed_symbols(import, kernel, image);
+	return status ? status : put_kernel_code(import, kernel, own, image);
 }
 
 /* ---- code made at run time ------------------------------------------------------------------- */
 
-static int write_image(struct perf_import *import, const struct ptl_image_event *image, const struct ptl_event *at,
-		       bool rundown)
+static int write_image(struct perf_import *import, uint32_t pid, const struct ptl_image_event *image,
+		       const struct ptl_event *at, bool rundown)
 {
 	struct ptl_event event = {0};
 	int status;
@@ -243,39 +276,40 @@ static int write_image(struct perf_import *import, const struct ptl_image_event 
 		return status;
 	event.time = at->time;
 	event.cpu = at->cpu;
-	event.pid = KERNEL_PID;
-	event.tid = KERNEL_PID;
+	event.pid = event.tid = pid;
 	return perf_event_write(import, &event);
 }
 
-int perf_kernel_made(struct perf_import *import, struct ptl_image_event *image, const uint8_t *code,
-		     const struct ptl_event *at)
+int perf_kernel_made(struct perf_import *import, struct perf_kernel *kernel, struct ptl_image_event *image,
+		     const uint8_t *code, const struct ptl_event *at)
 {
+	const uint32_t pid = perf_guests_id(kernel->machine, 0);
 	const bool rundown = at->time == import->machine.start_time;
 	const char *name = image->file_name;
 	const struct ptl_symbol symbol = {.address = image->base, .size = image->size, .name = name, .type = 't'};
 	char bracketed[600];
-	int status = perf_process_need(import, KERNEL_PID, at->time);
+	int status = perf_process_need(import, pid, at->time);
 
+	image->process_id = pid;
 	image->default_base = image->base;
 	image->protection = PROT_READ | PROT_EXEC;
 	if (!status && code)
 		status = put_code(import, code, (size_t)image->size, image);
-	else if (!status && rundown && import->kernel.core && import->embed != ELF_EMBED_NONE)
-		status = put_file_code(import, import->kernel.core, 0, image);
+	else if (!status && rundown && kernel->core && import->embed != ELF_EMBED_NONE)
+		status = put_file_code(import, kernel->core, 0, image);
 	if (!status && import->embed >= ELF_EMBED_SYMBOLS)
 		status = put_symbols(import, &symbol, 1, image);
 	snprintf(bracketed, sizeof(bracketed), "[%.512s]", name);
 	image->file_name = bracketed;
 	if (!status)
-		status = write_image(import, image, at, rundown);
+		status = write_image(import, pid, image, at, rundown);
 	image->file_name = name;
 	return status;
 }
 
-int perf_kernel_begin(struct perf_import *import)
+static int begin_kernel(struct perf_import *import, struct perf_kernel *kernel)
 {
-	const struct elf_kernel_images *images = &import->kernel.images;
+	const struct elf_kernel_images *images = &kernel->images;
 	const struct ptl_event start = {.time = import->machine.start_time, .cpu = PTL_NO_CPU};
 	int status = 0;
 
@@ -284,35 +318,58 @@ int perf_kernel_begin(struct perf_import *import)
 		struct ptl_image_event image = {.base = made->base, .size = made->size, .file_name = made->name};
 
 		if (made->made)
-			status = perf_kernel_made(import, &image, NULL, &start);
+			status = perf_kernel_made(import, kernel, &image, NULL, &start);
+	}
+	return status;
+}
+
+int perf_kernel_begin(struct perf_import *import)
+{
+	int status = 0;
+
+	for (uint32_t machine = 0; !status && machine <= import->guests.count; machine++) {
+		struct perf_kernel *kernel;
+
+		status = perf_kernel_of(import, machine, &kernel);
+		if (!status)
+			status = begin_kernel(import, kernel);
 	}
 	return status;
 }
 
 /* ---- losses ---------------------------------------------------------------------------------- */
 
-static int lose_code(struct perf_import *import, uint64_t count, const char *cause)
+static int lose_code(struct perf_import *import, const struct perf_kernel *kernel, uint64_t count, const char *cause)
 {
+	struct perf_outcome *outcome = &import->outcome;
+	char named[PERF_CAUSE_SIZE + 64];
 	const struct ptl_loss loss = {.kind = PTL_LOSS_CODE,
 				      .stream = PTL_NO_ID,
-				      .pid = KERNEL_PID,
+				      .pid = perf_guests_id(kernel->machine, 0),
 				      .tid = PTL_NO_ID,
 				      .count = count,
-				      .cause = cause};
+				      .cause = named};
 
-	snprintf(import->outcome.kernel_losses[import->outcome.kernel_loss_count++], PERF_CAUSE_SIZE, "%s", cause);
+	if (kernel->machine)
+		snprintf(named, sizeof(named), "virtual machine of process %u: %s",
+			 import->guests.pids[kernel->machine - 1], cause);
+	else
+		snprintf(named, sizeof(named), "%s", cause);
+	/* The trace has all losses. */
+	if (outcome->kernel_loss_count < PERF_KERNEL_LOSSES)
+		snprintf(outcome->kernel_losses[outcome->kernel_loss_count++], PERF_CAUSE_SIZE, "%.*s",
+			 PERF_CAUSE_SIZE - 1, named);
 	return ptl_writer_loss(import->writer, &loss);
 }
 
-int perf_kernel_lose(struct perf_import *import)
+static int lose_of_kernel(struct perf_import *import, const struct perf_kernel *kernel)
 {
-	const struct perf_kernel *kernel = &import->kernel;
 	char cause[PERF_CAUSE_SIZE];
 	int status = 0;
 
 	if (*kernel->flaw) {
 		snprintf(cause, sizeof(cause), "kcore_dir is not read: %s", kernel->flaw);
-		status = lose_code(import, 1, cause);
+		status = lose_code(import, kernel, 1, cause);
 	}
 	if (status || !import->aux_kernel)
 		return status;
@@ -321,7 +378,7 @@ int perf_kernel_lose(struct perf_import *import)
 			 "code of the kernel is that of its file %s: what the kernel changed in itself since its start "
 			 "is not known (perf record --kcore copies the code)",
 			 kernel->file_path);
-		status = lose_code(import, 1, cause);
+		status = lose_code(import, kernel, 1, cause);
 	}
 	if (status || !kernel->unread)
 		return status;
@@ -329,5 +386,15 @@ int perf_kernel_lose(struct perf_import *import)
 		 kernel->core ? "kcore does not have all code of the kernel"
 			      : "perf.data has no code of the kernel (perf record --kcore copies the code)",
 		 kernel->unread_names);
-	return lose_code(import, kernel->unread, cause);
+	return lose_code(import, kernel, kernel->unread, cause);
+}
+
+int perf_kernel_lose(struct perf_import *import)
+{
+	int status = lose_of_kernel(import, &import->kernel);
+
+	for (size_t i = 1; !status && i <= PTL_MACHINE_MAX; i++)
+		if (import->guest_kernels[i])
+			status = lose_of_kernel(import, import->guest_kernels[i]);
+	return status;
 }

@@ -7,14 +7,14 @@
 #include "import/perf/import.h"
 #include "perf/fields.h"
 
-#define KERNEL_PID 0u
 #define UNREGISTER 1u /* flags of KSYMBOL: the code is gone */
 #define KIND_BPF 1u   /* kind of KSYMBOL; other kinds get their bytes by TEXT_POKE */
 
 static struct ptl_event moment(const struct perf_import *import, const struct perf_sample *sample)
 {
-	return (struct ptl_event){
-		.time = perf_time(import, sample), .cpu = sample->cpu, .pid = KERNEL_PID, .tid = KERNEL_PID};
+	const uint32_t pid = perf_guests_id(sample->machine, 0);
+
+	return (struct ptl_event){.time = perf_time(import, sample), .cpu = sample->cpu, .pid = pid, .tid = pid};
 }
 
 static bool is_range(uint64_t base, uint64_t size)
@@ -39,25 +39,29 @@ static int write_unload(struct perf_import *import, const struct ptl_image_event
 }
 
 /*
- * Writes code that the kernel has made. The bytes of a BPF program are a feature of the file. Code from before the
+ * Writes code that a kernel has made. The bytes of a BPF program are a feature of the file. Code from before the
  * recording may be in kcore; kcore was copied too early for later code.
  */
 static int add_made(struct perf_import *import, const struct perf_sample *sample, const struct perf_fields *fields,
 		    struct ptl_image_event *image)
 {
-	const struct perf_bpf_function *function = perf_bpf_find(&import->kernel.bpf, image->base, image->file_name);
+	const struct perf_bpf_function *function;
 	const struct ptl_event at = moment(import, sample);
-	int status;
+	struct perf_kernel *kernel;
+	int status = perf_kernel_of(import, sample->machine, &kernel);
 
+	if (status)
+		return status;
+	function = perf_bpf_find(&kernel->bpf, image->base, image->file_name);
 	if (import->embed == ELF_EMBED_NONE)
 		function = NULL;
-	if (perf_is_rundown(import, sample) && elf_kernel_images_made(&import->kernel.images, image->base))
+	if (perf_is_rundown(import, sample) && elf_kernel_images_made(&kernel->images, image->base))
 		return 0; /* written by perf_kernel_begin */
 	if (function && function->size < image->size)
 		image->size = function->size;
-	status = perf_kernel_made(import, image, function ? function->code : NULL, &at);
+	status = perf_kernel_made(import, kernel, image, function ? function->code : NULL, &at);
 	if (!image->has_code && fields->kind == KIND_BPF && import->embed != ELF_EMBED_NONE)
-		perf_kernel_unread(&import->kernel, image->file_name);
+		perf_kernel_unread(kernel, image->file_name);
 	return status;
 }
 
@@ -70,12 +74,11 @@ int perf_ksymbol(struct perf_import *import, const struct perf_record *record, c
 	char name[512];
 	int status = 0;
 
-	if (sample->machine)
-		return perf_event_keep(import, record, sample, body);
 	if (!perf_fields_read(record->type, record->misc, record->body, body, &fields))
 		return common_fail(PTL_CORRUPT, "offset %llu: code of the kernel without an address",
 				   (unsigned long long)record->offset);
 	snprintf(name, sizeof(name), "%.*s", (int)fields.name_size, fields.name);
+	image.process_id = at.pid;
 	image.base = fields.base;
 	image.size = fields.size;
 	image.file_name = name;
@@ -89,13 +92,12 @@ int perf_text_poke(struct perf_import *import, const struct perf_record *record,
 		   size_t body)
 {
 	const struct elf_image_sink sink = perf_image_sink(import);
-	struct ptl_event event = {0}, at = moment(import, sample);
-	struct ptl_code_event code = {.process_id = KERNEL_PID};
+	const struct ptl_event at = moment(import, sample);
+	struct ptl_event event = {0};
+	struct ptl_code_event code = {.process_id = at.pid};
 	struct perf_fields fields;
 	int status;
 
-	if (sample->machine)
-		return perf_event_keep(import, record, sample, body);
 	if (!perf_fields_read(record->type, record->misc, record->body, body, &fields))
 		return common_fail(PTL_CORRUPT, "offset %llu: a change of code without its bytes",
 				   (unsigned long long)record->offset);
@@ -103,7 +105,7 @@ int perf_text_poke(struct perf_import *import, const struct perf_record *record,
 	code.size = fields.new_size;
 	if (!is_range(code.base, code.size) || import->embed == ELF_EMBED_NONE)
 		return perf_event_keep(import, record, sample, body);
-	status = perf_process_need(import, KERNEL_PID, at.time);
+	status = perf_process_need(import, at.pid, at.time);
 	if (!status)
 		status = sink.blob(sink.context, PTL_BLOB_CODE, fields.code, fields.new_size, code.code);
 	import->storage.size = 0;

@@ -120,22 +120,39 @@ static int put_names(struct perf_import *import, const struct reading *reading, 
 	return status;
 }
 
-int perf_kernel_names(struct perf_import *import, struct ptl_image_event *image)
+/* Returns the symbol behind perf's name of the kernel; NULL: perf does not name the kernel. */
+static const char *reference_of(const char *name)
 {
-	const uint64_t *index = common_byte_map_get(&import->build_ids, KERNEL, strlen(KERNEL));
-	struct reading reading = {.reference = ""};
+	static const char guest[] = "[guest.kernel.kallsyms";
+	const char *end;
+
+	if (!strncmp(name, KERNEL, strlen(KERNEL)))
+		return name + strlen(KERNEL);
+	if (strncmp(name, guest, strlen(guest)) != 0)
+		return NULL;
+	end = strchr(name, ']');
+	return end ? end + 1 : NULL;
+}
+
+bool perf_kernel_is_name(const char *name)
+{
+	return reference_of(name) != NULL;
+}
+
+int perf_kernel_names(struct perf_import *import, const struct perf_kernel *kernel, struct ptl_image_event *image)
+{
+	const struct perf_build_id *id = perf_build_id_find(import, kernel->machine, KERNEL);
+	struct reading reading = {.reference = reference_of(image->file_name)};
 	int status;
 
-	if (!strncmp(image->file_name, KERNEL, strlen(KERNEL)))
-		reading.reference = image->file_name + strlen(KERNEL);
-	if (!index || !*reading.reference)
+	if (!id || !reading.reference || !*reading.reference)
 		return 0;
-	image->build_id_size = import->ids[*index].size;
-	memcpy(image->build_id, import->ids[*index].bytes, image->build_id_size);
+	image->build_id_size = id->size;
+	memcpy(image->build_id, id->bytes, image->build_id_size);
 	/* kallsyms beside perf.data is that of the recording. */
-	if (import->kernel.images.symbols.count || import->embed < ELF_EMBED_SYMBOLS)
+	if (kernel->images.symbols.count || import->embed < ELF_EMBED_SYMBOLS)
 		return 0;
-	status = find_list(import, &import->ids[*index], &reading);
+	status = find_list(import, id, &reading);
 	if (status > 0)
 		status = put_names(import, &reading, image);
 	elf_symbol_list_free(&reading.symbols);

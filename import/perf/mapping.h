@@ -16,7 +16,8 @@ struct perf_build_id {
 
 struct perf_mapping {
 	uint32_t pid, tid;
-	bool kernel; /* code of the kernel, which belongs to no process */
+	bool kernel;      /* code of the kernel, which belongs to no process */
+	uint32_t machine; /* index of a virtual machine; 0: the recorded machine */
 	uint64_t base, size, offset;
 	uint32_t device_major, device_minor;
 	uint64_t inode;

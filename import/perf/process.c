@@ -249,7 +249,7 @@ int perf_process_need(struct perf_import *import, uint32_t pid, uint64_t time)
 	if (process && !process->ended)
 		return 0;
 	status = add(import, pid, 0, &process);
-	if (!status && pid == 0)
+	if (!status && pid % PTL_MACHINE_IDS == 0)
 		snprintf(process->name, sizeof(process->name), "[kernel]");
 	/* The pid is used again, and the FORK record was lost: earlier data belongs to another process. */
 	return status ? status
@@ -547,11 +547,27 @@ static int switch_in(struct perf_import *import, const struct perf_record *recor
 	return write_switch(import, sample, sample->pid, sample->tid, &data, FORMAT_OLD_UNKNOWN);
 }
 
+/* Notes the threads of the host that run, if some of the threads run virtual CPUs. */
+static int note_run(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample)
+{
+	const bool out = record->misc & PERF_MISC_SWITCH_OUT;
+
+	if (!import->guests.count || sample->machine)
+		return 0;
+	return perf_guest_flow_switch(&import->guest_flow, sample->cpu, out ? PTL_NO_ID : sample->tid,
+				      perf_time(import, sample));
+}
+
 int perf_switch(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 		size_t body)
 {
+	int status;
+
 	if (sample->cpu == PTL_NO_CPU || sample->tid == PTL_NO_ID)
 		return perf_event_keep(import, record, sample, body);
+	status = note_run(import, record, sample);
+	if (status)
+		return status;
 	return record->misc & PERF_MISC_SWITCH_OUT ? switch_out(import, record, sample, body)
 						   : switch_in(import, record, sample, body);
 }

@@ -45,6 +45,7 @@ class File:
     A perf.data file being made. TSC t has the time zero + (t * mult >> shift). The CPU's TSC leads t: packets hold the
     lower 56 bits of t + lead.
     """
+    user = 0                    # mode of the CPU in records of processes
 
     def __init__(self, shift=0, mult=1, zero=0, config=TSC, per_cpu=0, switches=0, snapshots=0, lead=0, filters=""):
         self.lead, self.filters = lead, filters
@@ -68,8 +69,8 @@ class File:
                                      self.switches, self.snapshots, self.per_cpu, MTC, 0xf << 14, 40, 1, CYC, 10, len(self.filters)) + filters)
 
     def program(self, pid, tid, name="traced"):
-        self.records.append(entry(3, struct.pack("<II", pid, tid) + text(name).ljust(8, b"\0") +
-                                  self.trailer(pid, tid, 0)))
+        self.records.append(entry(3, struct.pack("<II", pid, tid) + text(name).ljust(8 + len(name) // 8 * 8, b"\0") +
+                                  self.trailer(pid, tid, 0), self.user))
 
     def fork(self, pid, parent, tid, tsc):
         self.records.append(entry(7, struct.pack("<IIIIQ", pid, parent, tid, parent, self.time(tsc)) +
@@ -77,9 +78,9 @@ class File:
 
     def map(self, pid, tid, base, size, offset, protection, name, info, tsc):
         device = (os.major(info.st_dev), os.minor(info.st_dev), info.st_ino) if info else (0, 0, 0)
-        identity, misc = struct.pack("<IIQQ", *device, 0), 0
+        identity, misc = struct.pack("<IIQQ", *device, 0), self.user
         if name == "[vdso]" and vdso_build_id():
-            identity, misc = struct.pack("<BBH", 20, 0, 0) + vdso_build_id(), MMAP_BUILD_ID
+            identity, misc = struct.pack("<BBH", 20, 0, 0) + vdso_build_id(), MMAP_BUILD_ID | self.user
         body = struct.pack("<IIQQQ", pid, tid, base, size, offset) + identity + struct.pack("<II", protection, 2) + text(name)
         body += bytes(-len(body) % 8)
         self.records.append(entry(10, body + self.trailer(pid, tid, tsc), misc))

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Writes the packets of virtual CPUs as streams. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/program/interrupt.h"
+#include "flow/segment/clock.h"
+#include "import/perf/guest_flow.h"
+#include "import/perf/import.h"
+
+#define FLUSH ((size_t)1 << 20) /* bytes of a stream that wait in memory */
+
+/* A stream being written. */
+struct making {
+	struct perf_import *import;
+	struct flow_errata errata;
+	struct perf_guest_reader *readers; /* by ring; opened at first use */
+	struct ptl_bytes bytes;
+	uint64_t offset; /* offset of `bytes` in the stream */
+	uint32_t stream, cpu;
+	struct flow_clock clock;
+	uint64_t time;                           /* latest time of the stream */
+	const struct perf_guest_stretch *before; /* stretch that has been written; NULL: none */
+	bool missing;  /* packets are missing between `before` and the next stretch */
+	bool corrects; /* the last TSC of the machine was replaced: the next TMA does not fit */
+};
+
+static bool tells_time(uint8_t kind)
+{
+	return kind == PTL_PT_TSC || kind == PTL_PT_TMA || kind == PTL_PT_MTC || kind == PTL_PT_CYC ||
+	       kind == PTL_PT_CBR;
+}
+
+static void put_bytes(struct making *making, const struct perf_guest_packet *packet)
+{
+	common_write_bytes(&making->bytes, packet->bytes, packet->packet.size);
+}
+
+static void put_packet(struct making *making, const struct ptl_pt_packet *packet)
+{
+	uint8_t bytes[PTL_PT_PACKET_MAX];
+	const int size = ptl_pt_encode(packet, bytes, sizeof(bytes));
+
+	if (size > 0)
+		common_write_bytes(&making->bytes, bytes, (size_t)size);
+}
+
+static int flush(struct making *making, bool all)
+{
+	int status;
+
+	if (making->bytes.failed)
+		return common_fail_memory("packets", making->bytes.size);
+	if (!making->bytes.size || (!all && making->bytes.size < FLUSH))
+		return 0;
+	status = ptl_writer_bytes(making->import->writer, making->stream, making->bytes.data, making->bytes.size,
+				  making->time);
+	making->offset += making->bytes.size;
+	making->bytes.size = 0;
+	return status ? status : common_interrupt_check();
+}
+
+static void take_time(struct making *making, const struct ptl_pt_packet *packet)
+{
+	uint64_t time;
+
+	flow_clock_packet(&making->clock, packet);
+	time = flow_clock_time(&making->clock);
+	if (time > making->time)
+		making->time = time;
+}
+
+/* Writes the PSB packet that begins a segment. */
+static int put_psb(struct making *making, const struct perf_guest_packet *packet, uint64_t time)
+{
+	const int status = ptl_writer_psb(making->import->writer, making->stream, making->offset + making->bytes.size,
+					  time);
+
+	put_bytes(making, packet);
+	return status;
+}
+
+/* Writes the state at the beginning of a stretch, in the place of the host's PSB+. */
+static void put_state(struct making *making, const struct perf_guest_stretch *stretch)
+{
+	const struct ptl_pt_packet paging = {.kind = PTL_PT_PIP, .pip = {stretch->cr3, 1}};
+	const struct ptl_pt_packet vmcs = {.kind = PTL_PT_VMCS, .vmcs = {stretch->vmcs}};
+
+	if (stretch->mode.size)
+		put_packet(making, &stretch->mode);
+	put_packet(making, &paging);
+	if (stretch->vmcs)
+		put_packet(making, &vmcs);
+}
+
+/* Goes to a packet of the stretch's ring. */
+static int go_to(struct making *making, const struct perf_guest_stretch *stretch, uint64_t position, uint64_t last_ip,
+		 struct perf_guest_reader **reader)
+{
+	*reader = &making->readers[stretch->ring];
+	if (!(*reader)->window) {
+		const int status = perf_guest_reader_open(*reader, &making->import->guest_flow.rings[stretch->ring],
+							  &making->errata);
+
+		if (status)
+			return status;
+	}
+	perf_guest_reader_go(*reader, position, last_ip);
+	return 0;
+}
+
+/* Begins a segment: PSB+ without an address, and the times of the host up to the stretch. */
+static int put_begin(struct making *making, const struct perf_guest_stretch *stretch)
+{
+	struct perf_guest_reader *reader;
+	struct perf_guest_packet packet;
+	int status = go_to(making, stretch, stretch->psb, 0, &reader);
+
+	flow_clock_start(&making->clock, &making->import->machine);
+	while (!status && reader->position < stretch->begin && (status = perf_guest_reader_next(reader, &packet)) > 0) {
+		status = 0;
+		if (packet.position >= stretch->begin)
+			break;
+		if (packet.packet.kind == PTL_PT_PSB)
+			status = put_psb(making, &packet, stretch->time);
+		if (packet.packet.kind == PTL_PT_PSBEND)
+			put_state(making, stretch);
+		if (packet.packet.kind == PTL_PT_PSBEND || tells_time(packet.packet.kind))
+			put_bytes(making, &packet);
+		if (tells_time(packet.packet.kind))
+			take_time(making, &packet.packet);
+	}
+	return status;
+}
+
+/* Writes the host's times between two stretches of a segment. */
+static int put_times(struct making *making, const struct perf_guest_stretch *stretch)
+{
+	struct perf_guest_reader *reader;
+	struct perf_guest_packet packet;
+	int status = go_to(making, stretch, making->before->end, 0, &reader);
+
+	while (!status && reader->position < stretch->begin && (status = perf_guest_reader_next(reader, &packet)) > 0) {
+		status = 0;
+		if (packet.position < stretch->begin && tells_time(packet.packet.kind)) {
+			put_bytes(making, &packet);
+			take_time(making, &packet.packet);
+		}
+	}
+	return status;
+}
+
+/* Writes the packet that begins a stretch as TIP.PGE with the full address. */
+static void put_enable(struct making *making, const struct perf_guest_packet *packet)
+{
+	struct ptl_pt_packet enable = {.kind = PTL_PT_TIP_PGE};
+
+	enable.ip.form = PTL_PT_IP_FULL;
+	enable.ip.payload = packet->ip;
+	put_packet(making, &enable);
+}
+
+/* Returns the TSC at a time. */
+static uint64_t tsc_at(const struct ptl_machine *machine, uint64_t time)
+{
+	const __uint128_t ticks = (__uint128_t)(time - machine->tsc_zero) << (machine->tsc_shift & 63);
+
+	return machine->tsc_multiplier ? (uint64_t)(ticks / machine->tsc_multiplier) : 0;
+}
+
+/* Writes a timing packet of the machine. A TSC that is not of the host becomes the host's last TSC. */
+static void put_time(struct making *making, const struct perf_guest_packet *packet)
+{
+	struct ptl_pt_packet tsc = {.kind = PTL_PT_TSC};
+	const uint8_t kind = packet->packet.kind;
+	const uint64_t now = flow_clock_time(&making->clock);
+
+	if (kind == PTL_PT_TSC && !perf_guest_flow_is_timed(making->import, &packet->packet, now)) {
+		making->corrects = true;
+		tsc.tsc.tsc = tsc_at(&making->import->machine, now) & ((1ull << 56) - 1);
+		put_packet(making, &tsc);
+		take_time(making, &tsc);
+		return;
+	}
+	if (kind == PTL_PT_TSC)
+		making->corrects = false;
+	if (kind == PTL_PT_TMA && making->corrects)
+		return;
+	put_bytes(making, packet);
+	take_time(making, &packet->packet);
+}
+
+/* Copies the packets of a stretch. */
+static int put_packets(struct making *making, const struct perf_guest_stretch *stretch)
+{
+	struct perf_guest_reader *reader;
+	struct perf_guest_packet packet;
+	int status = go_to(making, stretch, stretch->begin, stretch->last_ip, &reader);
+
+	making->corrects = false;
+	while (!status && reader->position < stretch->end && (status = perf_guest_reader_next(reader, &packet)) > 0) {
+		if (packet.position >= stretch->end)
+			return 0;
+		status = 0;
+		if (packet.packet.kind == PTL_PT_PSB)
+			status = put_psb(making, &packet, making->time ? making->time : stretch->time);
+		else if (packet.position == stretch->begin && packet.has_ip)
+			put_enable(making, &packet);
+		else if (tells_time(packet.packet.kind))
+			put_time(making, &packet);
+		else
+			put_bytes(making, &packet);
+		if (!status)
+			status = flush(making, false);
+	}
+	return status;
+}
+
+/* Ends a stretch: packets are disabled, or missing. */
+static void put_end(struct making *making, const struct perf_guest_stretch *stretch)
+{
+	const struct ptl_pt_packet disable = {.kind = PTL_PT_TIP_PGD};
+
+	making->missing = !stretch->exits;
+	if (stretch->exits)
+		put_packet(making, &disable);
+}
+
+/* Writes a hole for missing packets. */
+static int put_hole(struct making *making)
+{
+	int status = flush(making, true);
+
+	if (!status)
+		status = ptl_writer_hole(making->import->writer, making->stream, 1, making->time);
+	making->offset++;
+	making->missing = false;
+	return status;
+}
+
+/* Whether the stretch goes on in the segment that has been written last. */
+static bool continues(const struct perf_guest_stretch *before, const struct perf_guest_stretch *stretch)
+{
+	return before && before->exits && before->ring == stretch->ring && before->end <= stretch->begin &&
+	       (stretch->psb == before->psb || (stretch->psb >= before->begin && stretch->psb < before->end));
+}
+
+static int put_stretch(struct making *making, const struct perf_guest_stretch *stretch)
+{
+	int status = making->missing ? put_hole(making) : 0;
+
+	if (stretch->time > making->time)
+		making->time = stretch->time;
+	if (!status)
+		status = continues(making->before, stretch) ? put_times(making, stretch) : put_begin(making, stretch);
+	if (!status)
+		status = put_packets(making, stretch);
+	put_end(making, stretch);
+	making->before = stretch;
+	return status;
+}
+
+/* Begins the stream of a virtual CPU, and ends the previous stream. */
+static int begin_stream(struct making *making, uint32_t cpu)
+{
+	struct ptl_stream stream = {.kind = PTL_KIND_PT, .cpu = cpu, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
+	int status = flush(making, true);
+
+	if (!status)
+		status = ptl_writer_stream(making->import->writer, &stream);
+	making->stream = stream.id;
+	making->cpu = cpu;
+	making->offset = making->time = 0;
+	making->before = NULL;
+	making->missing = false;
+	return status;
+}
+
+/* Writes a loss for packets whose virtual CPU is unknown. */
+static int lose_unknown(struct perf_import *import)
+{
+	const struct ptl_loss loss = {
+		.kind = PTL_LOSS_BYTES,
+		.stream = PTL_NO_ID,
+		.pid = PTL_NO_ID,
+		.tid = PTL_NO_ID,
+		.count = import->guest_flow.unknown,
+		.first_time = import->machine.start_time,
+		.cause = "of virtual machines, on threads of which perf.data tells no virtual CPU",
+	};
+
+	return import->guest_flow.unknown ? ptl_writer_loss(import->writer, &loss) : 0;
+}
+
+int perf_guest_flow_write(struct perf_import *import)
+{
+	const struct perf_guest_flow *flow = &import->guest_flow;
+	struct making making = {
+		.import = import, .errata = flow_errata_of(&import->machine), .cpu = PTL_NO_CPU, .stream = PTL_NO_ID};
+	int status = 0;
+
+	making.readers = calloc(flow->ring_count + 1, sizeof(*making.readers));
+	if (!making.readers)
+		return common_fail_memory("rings", flow->ring_count * sizeof(*making.readers));
+	for (size_t i = 0; !status && i < flow->stretch_count; i++) {
+		const uint32_t cpu = perf_guests_cpu(&import->guests, flow->stretches[i].event);
+
+		if (cpu != making.cpu)
+			status = begin_stream(&making, cpu);
+		if (!status)
+			status = put_stretch(&making, &flow->stretches[i]);
+	}
+	if (!status)
+		status = flush(&making, true);
+	for (size_t i = 0; i < flow->ring_count; i++)
+		perf_guest_reader_close(&making.readers[i]);
+	free(making.readers);
+	common_bytes_free(&making.bytes);
+	return status ? status : lose_unknown(import);
+}
