@@ -15,7 +15,7 @@
 #define STREAMS_MAX 65536u
 #define THREAD_BIT (1ull << 32) /* in a key of import->aux: the key is a thread, not a CPU */
 #define AUXTRACE_BODY 40
-#define MISSING_MAX (1ull << 48) /* bytes between two records; more is a damaged position */
+#define MISSING_MAX (1ull << 48)     /* bytes between two records; more is a damaged position */
 #define GUEST_PSB_WITHIN 1000000000u /* maximum nanoseconds from a PSB to a guest's PSB with a time of the host */
 #define PADDING_MAX 7u               /* perf pads a record to a multiple of 8 bytes */
 

@@ -22,7 +22,7 @@ struct making {
 	struct flow_clock clock;
 	uint64_t time;                           /* latest time of the stream */
 	const struct perf_guest_stretch *before; /* stretch that has been written; NULL: none */
-	bool missing;  /* packets are missing between `before` and the next stretch */
+	bool missing;                            /* packets are missing between `before` and the next stretch */
 	bool corrects; /* the last TSC of the machine was replaced: the next TMA does not fit */
 };
 

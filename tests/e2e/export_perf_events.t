@@ -156,6 +156,48 @@ def made():
           [line for line in dump.splitlines() if "PERF_RECORD_" in line])
 
 
+DETAIL = 0x100 | 0x8 | 0x800 | 0x1000 | 0x4000 | 0x8000 | 0x20000 | 0x40000 | 0x80000 | 0x200000 | 0x400000 | 0x800000
+
+
+def detail(number, registers):
+    """Branches, registers, weight, data source, ... of a sample, behind its period."""
+    behind = struct.pack("<QQ6Q", 2, 31, 0x401001, 0x401002, 1, 0x401003, 0x401004 + number, 2)
+    behind += struct.pack("<Q", 2) + b"".join(struct.pack("<Q", 0xaa + number + one) for one in range(registers))
+    behind += struct.pack("<QQQ", 7 + number, 0x68100142, 3) + struct.pack("<Q2Q", 2, 0xcc, 0xdd + number)
+    return behind + struct.pack("<4Q", 0x12345000, 42, 4096, 2 << 20)
+
+
+def details():
+    """Fields of samples besides calls and raw data: perf prints the same."""
+    file = perf_file.File(config=TSC)
+    file.program(100, 100)
+    sample_type = perf_file.SAMPLE_TYPE | DETAIL
+    values = ((72, "<Q", 0xb | 1 << 17), (96, "<Q", 0x180))
+    file.more = [(4, 0x1cd, sample_type, 0, (*values, (80, "<Q", 0x101))), (4, 0x1cd, sample_type, 0, (*values, (80, "<Q", 0x107))),
+                 (4, 0xc0, sample_type & ~0x45800, 0, ())]
+    for number in range(12):
+        event = 2 + number % 3
+        body = struct.pack("<QQIIQQIIQ", event, 0x401000 + number, 100, 100, file.time(0x1000 + number // 4), 0x7000 + number, 0, 0, 5)
+        body += detail(number, (2, 4)[event - 2]) if event < 4 else struct.pack("<QQ4Q", 0x68100142, 3, 0x12345000 + number, 42, 4096, 4096)
+        file.records.append(entry(9, body, 2))
+    write("details.data", file.bytes())
+    done = run(RELOG, "-q", "-f", "details.data", "-o", "details.ptl")
+    said = export("details.ptl")
+    check("fields of samples: none is left out", done.returncode == 0 and "sample" not in said, said)
+    run(RELOG, "-q", "-f", "out.data", "-o", "again.ptl")
+    first, again = ([event["fields"] for event in listing("events", "--json", trace) if event["event"] == "SampleDetail"]
+                    for trace in ("details.ptl", "again.ptl"))
+    same = [{key: value for key, value in fields.items() if key != "Event"} for fields in first], \
+        [{key: value for key, value in fields.items() if key != "Event"} for fields in again]
+    check("fields of samples: ptl-relog reads the same", len(first) == 12 and same[0] == same[1], *[pair for pair in zip(*same) if pair[0] != pair[1]][:2])
+    if not shutil.which("perf"):
+        skip("fields of samples: perf", "there is no perf here: apt-get install linux-perf")
+        return
+    for fields in ("tid,time,ip,period,addr", "ip,brstack", "ip,weight", "ip,phys_addr,data_page_size,code_page_size", "ip,uregs,iregs", "ip,data_src"):
+        theirs, ours = (run("perf", "script", "-i", name, "-F", f"{kind}:{fields}") for name, kind in (("details.data", "raw"), ("out.data", "raw")))
+        check(f"fields of samples: perf prints the same {fields}", len(theirs.stdout.splitlines()) == 12 and theirs.stdout == ours.stdout, theirs, ours)
+
+
 def packets():
     """PTWRITE, power events and event trace: perf shows what the packets have."""
     write("some.txt", "psb\ntsc 0x1000\nmode.exec 64\ncbr 11\npsbend\ntip.pge 0x401000\nptw payload=0x123456789abcdef0 ip\nfup 0x401001\n"
@@ -201,6 +243,7 @@ if shutil.which("perf"):
 else:
     skip("samples of perf", "there is no perf here: apt-get install linux-perf")
 made()
+details()
 packets()
 without_packets()
 plan()

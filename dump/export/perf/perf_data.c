@@ -425,6 +425,8 @@ static int put_all(struct perf *perf, const struct flow_timeline *timeline)
 	common_bytes_free(&filters);
 	dump_perf_kernel_map(&perf->kernel, &perf->file);
 	status = ptl_process(trace, NULL, &putting, perf);
+	if (!status)
+		status = dump_perf_events_finish(&perf->events, &perf->file);
 	dump_perf_events_lose(&perf->events, &perf->file, trace, &perf->lost);
 	if (!status)
 		status = put_streams(perf);
@@ -468,6 +470,8 @@ static int gather(struct perf *perf)
 	const struct ptl_callbacks gathering = {.size = sizeof(gathering), .event = gather_event};
 	int status = ptl_process(perf->run->trace, NULL, &gathering, perf);
 
+	if (!status)
+		status = dump_perf_events_gathered(&perf->events, &perf->file);
 	if (status)
 		return status;
 	status = dump_perf_kernel_pair(&perf->kernel);

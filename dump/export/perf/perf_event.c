@@ -95,11 +95,25 @@ static void widen(struct dump_perf_attr *attr, const struct dump_perf_sample *sa
 	attr->has_raw |= sample->raw_size != 0;
 }
 
-static int add_sampled(struct dump_perf_events *events, struct dump_perf_file *file, const char *name, size_t *index)
+/* Finds the attribute of samples with a name and the same registers. NULL: none yet. */
+static const uint64_t *find_sampled(struct dump_perf_events *events, const char *name,
+				    const struct dump_perf_detail *detail)
 {
-	const uint64_t *known = common_byte_map_get(&events->samples, name, strlen(name));
+	struct ptl_bytes *key = &events->raw;
+
+	key->size = 0;
+	common_write_bytes(key, name, strlen(name) + 1);
+	common_write_le(key, detail ? detail->user.mask : 0, 8);
+	common_write_le(key, detail ? detail->interrupt.mask : 0, 8);
+	return key->failed ? NULL : common_byte_map_get(&events->samples, key->data, key->size);
+}
+
+static int add_sampled(struct dump_perf_events *events, struct dump_perf_file *file, const char *name,
+		       const struct dump_perf_detail *detail, size_t *index)
+{
+	const uint64_t *known = find_sampled(events, name, detail);
 	const size_t length = strcspn(name, ":/");
-	struct dump_perf_attr attr = {.type = DUMP_PERF_SOFTWARE, .config = DUMP_PERF_DUMMY};
+	struct dump_perf_attr attr = {.type = DUMP_PERF_RAW};
 	int status;
 
 	if (known) {
@@ -114,7 +128,160 @@ static int add_sampled(struct dump_perf_events *events, struct dump_perf_file *f
 		return PTL_NO_MEMORY;
 	*index = file->attr_count;
 	status = add_attr(file, &attr);
-	return status ? status : common_byte_map_put(&events->samples, name, strlen(name), *index);
+	if (events->raw.failed)
+		return common_fail_memory("a sample", events->raw.size);
+	return status ? status : common_byte_map_put(&events->samples, events->raw.data, events->raw.size, *index);
+}
+
+/* ---- samples whose details may follow -------------------------------------------------------------- */
+
+/* A copy of a sample's event. */
+struct dump_perf_held {
+	struct dump_perf_place place;
+	struct ptl_bytes bytes; /* payload, then calls */
+	size_t payload_size;
+};
+
+/* Handles a sample and its detail, which may be NULL. */
+typedef int take_sample(struct dump_perf_events *events, struct dump_perf_file *file, const char *name,
+			const struct dump_perf_sample *sample);
+
+static bool is_same_place(const struct dump_perf_place *a, const struct dump_perf_place *b)
+{
+	return a->time == b->time && a->tid == b->tid && a->cpu == b->cpu;
+}
+
+/* Handles a held sample. */
+static int take_held(struct dump_perf_events *events, struct dump_perf_file *file, const struct dump_perf_held *held,
+		     const struct dump_perf_detail *detail, take_sample *take)
+{
+	const struct ptl_event event = {.payload = held->bytes.data, .payload_size = held->payload_size};
+	struct dump_perf_sample sample = {0};
+	const char *name;
+
+	if (held->bytes.failed)
+		return common_fail_memory("a sample", held->bytes.size);
+	if (!read_sample(&event, &name, &sample))
+		return 0;
+	sample.place = held->place;
+	sample.calls = held->bytes.data + held->payload_size;
+	sample.call_count = (held->bytes.size - held->payload_size) / 8;
+	sample.detail = detail;
+	return take(events, file, name, &sample);
+}
+
+/* Handles all held samples, whose details can no longer follow. */
+static int release_held(struct dump_perf_events *events, struct dump_perf_file *file, take_sample *take)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < events->held_count; i++) {
+		if (!status)
+			status = take_held(events, file, &events->held[i], NULL, take);
+		common_bytes_free(&events->held[i].bytes);
+	}
+	events->held_count = 0;
+	return status;
+}
+
+static int hold_sample(struct dump_perf_events *events, const struct ptl_event *event)
+{
+	struct dump_perf_sample sample = {0};
+	struct dump_perf_held *held;
+
+	if (COMMON_VECTOR_RESERVE(events->held, events->held_capacity, events->held_count + 1, "samples"))
+		return PTL_NO_MEMORY;
+	held = &events->held[events->held_count++];
+	*held = (struct dump_perf_held){.place = place_of(event), .payload_size = event->payload_size};
+	find_calls(event, &sample);
+	common_write_bytes(&held->bytes, event->payload, event->payload_size);
+	common_write_bytes(&held->bytes, sample.calls, 8 * sample.call_count);
+	return 0;
+}
+
+/* Handles the held sample that a detail belongs to. *found: there is such a sample. */
+static int join_held(struct dump_perf_events *events, struct dump_perf_file *file, const struct ptl_event *event,
+		     take_sample *take, bool *found)
+{
+	struct dump_perf_detail detail;
+	size_t i = events->held_count;
+	int status;
+
+	*found = dump_perf_detail_read(event, &detail);
+	while (*found && i && strcmp((const char *)events->held[i - 1].bytes.data, detail.name) != 0)
+		i--;
+	*found = *found && i;
+	if (!*found)
+		return 0;
+	events->details += detail.has_counters || detail.has_rest;
+	status = take_held(events, file, &events->held[i - 1], &detail, take);
+	common_bytes_free(&events->held[i - 1].bytes);
+	events->held_count--;
+	memmove(&events->held[i - 1], &events->held[i], (events->held_count - (i - 1)) * sizeof(*events->held));
+	return status;
+}
+
+/*
+ * Handles an event. Samples are held back until an event of another place or time follows. *taken: the event is a
+ * sample, or the detail of a sample.
+ */
+static int follow_samples(struct dump_perf_events *events, struct dump_perf_file *file, const struct ptl_event *event,
+			  take_sample *take, bool *taken)
+{
+	const uint16_t id = is_perf(event) ? event->descriptor.id : 0;
+	const struct dump_perf_place place = place_of(event);
+	struct dump_perf_sample sample;
+	const char *name;
+	int status = 0;
+
+	*taken = false;
+	if (events->held_count && !is_same_place(&events->held[0].place, &place))
+		status = release_held(events, file, take);
+	if (status)
+		return status;
+	if (id == PERF_EVENT_SAMPLE_DETAIL)
+		return join_held(events, file, event, take, taken);
+	*taken = (id == PERF_RECORD_SAMPLE || id == PERF_EVENT_TRACEPOINT) && read_sample(event, &name, &sample);
+	return *taken ? hold_sample(events, event) : 0;
+}
+
+static int gather_sample(struct dump_perf_events *events, struct dump_perf_file *file, const char *name,
+			 const struct dump_perf_sample *sample)
+{
+	size_t index;
+	const int status = add_sampled(events, file, name, sample->detail, &index);
+
+	if (status)
+		return status;
+	widen(&file->attrs[index], sample);
+	if (sample->detail)
+		dump_perf_detail_widen(sample->detail, &file->attrs[index].shape);
+	return 0;
+}
+
+static int put_sample(struct dump_perf_events *events, struct dump_perf_file *file, const char *name,
+		      const struct dump_perf_sample *sample)
+{
+	const uint64_t *attr = find_sampled(events, name, sample->detail);
+	struct dump_perf_sample found = *sample;
+
+	found.attr = attr ? *attr : 0;
+	if (attr)
+		dump_perf_sample(file, &found);
+	return 0;
+}
+
+int dump_perf_events_gathered(struct dump_perf_events *events, struct dump_perf_file *file)
+{
+	const int status = release_held(events, file, gather_sample);
+
+	events->details = 0; /* counted again while writing */
+	return status;
+}
+
+int dump_perf_events_finish(struct dump_perf_events *events, struct dump_perf_file *file)
+{
+	return release_held(events, file, put_sample);
 }
 
 /* ---- tracepoints --------------------------------------------------------------------------------- */
@@ -167,10 +334,11 @@ int dump_perf_events_gather(struct dump_perf_events *events, struct dump_perf_fi
 	const uint16_t id = event->descriptor.id;
 	struct dump_perf_tracepoint *tracepoint;
 	struct dump_perf_sample sample = {0};
-	const char *name;
-	size_t index;
-	int status;
+	bool taken;
+	int status = follow_samples(events, file, event, gather_sample, &taken);
 
+	if (status || taken)
+		return status;
 	if (!is_perf(event)) {
 		status = add_tracepoint(events, file, trace, event, &tracepoint);
 		if (status || !tracepoint)
@@ -182,12 +350,7 @@ int dump_perf_events_gather(struct dump_perf_events *events, struct dump_perf_fi
 		return 0;
 	}
 	events->has_losses |= id == PERF_RECORD_LOST || id == PERF_RECORD_LOST_SAMPLES || id == PERF_RECORD_AUX;
-	if ((id != PERF_RECORD_SAMPLE && id != PERF_EVENT_TRACEPOINT) || !read_sample(event, &name, &sample))
-		return 0;
-	status = add_sampled(events, file, name, &index);
-	if (!status)
-		widen(&file->attrs[index], &sample);
-	return status;
+	return 0;
 }
 
 void dump_perf_events_describe(const struct dump_perf_events *events, struct dump_perf_file *file)
@@ -235,10 +398,12 @@ int dump_perf_events_put(struct dump_perf_events *events, struct dump_perf_file 
 	const uint16_t id = event->descriptor.id;
 	struct dump_perf_tracepoint *tracepoint;
 	struct dump_perf_sample sample = {0};
-	const uint64_t *attr;
-	const char *name;
+	bool taken;
+	const int status = follow_samples(events, file, event, put_sample, &taken);
 
 	(void)trace;
+	if (status || taken)
+		return status;
 	if (!is_perf(event)) {
 		tracepoint = find_tracepoint(events, event);
 		if (!tracepoint || !dump_perf_tracepoint_raw(tracepoint, event, &events->raw)) {
@@ -254,13 +419,6 @@ int dump_perf_events_put(struct dump_perf_events *events, struct dump_perf_file 
 		sample.raw_size = events->raw.size;
 		dump_perf_sample(file, &sample);
 		return events->raw.failed ? common_fail_memory("a sample", events->raw.size) : 0;
-	}
-	if ((id == PERF_RECORD_SAMPLE || id == PERF_EVENT_TRACEPOINT) && read_sample(event, &name, &sample)) {
-		attr = common_byte_map_get(&events->samples, name, strlen(name));
-		sample.attr = attr ? *attr : 0;
-		if (attr)
-			dump_perf_sample(file, &sample);
-		return 0;
 	}
 	if (is_plain_record(event))
 		put_record(event, file);
@@ -302,8 +460,8 @@ void dump_perf_events_report(const struct dump_perf_events *events, struct dump_
 {
 	dump_left_out_add(left_out, events->others, "event of a provider that is no tracepoint",
 			  "events of providers that are no tracepoints");
-	dump_left_out_add(left_out, events->details, "sample's registers, branches, counters and the like",
-			  "samples' registers, branches, counters and the like");
+	dump_left_out_add(left_out, events->details, "sample's counters, or fields that do not fit the sample",
+			  "samples' counters, or fields that do not fit the samples");
 	dump_left_out_add(left_out, events->records, "record of perf that does not fit another file",
 			  "records of perf that do not fit another file");
 }
@@ -313,6 +471,9 @@ void dump_perf_events_free(struct dump_perf_events *events)
 	for (size_t i = 0; i < events->tracepoint_count; i++)
 		dump_perf_tracepoint_free(events->tracepoints[i]);
 	free(events->tracepoints);
+	for (size_t i = 0; i < events->held_count; i++)
+		common_bytes_free(&events->held[i].bytes);
+	free(events->held);
 	common_arena_free(&events->names);
 	common_byte_map_free(&events->samples);
 	common_byte_map_free(&events->identities);

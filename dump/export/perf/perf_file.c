@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "common/text/text.h"
+#include "perf/layout.h"
 
 #define HEADER_SIZE 104
 #define ATTR_SIZE 112
@@ -265,6 +266,7 @@ void dump_perf_sample(struct dump_perf_file *file, const struct dump_perf_sample
 		put_calls(file, sample);
 	if (attr->has_raw)
 		put_raw(file, sample);
+	dump_perf_detail_put(sample->detail, &attr->shape, &file->body);
 	write_record(file, RECORD_SAMPLE, sample->ip >= UPPER_HALF ? MISC_KERNEL : MISC_USER);
 }
 
@@ -354,7 +356,7 @@ static uint64_t sample_type(const struct dump_perf_attr *attr)
 {
 	return (SAMPLE_TYPE & ~(attr->has_cpu ? 0 : SAMPLE_CPU)) | SAMPLE_PERIOD |
 	       (attr->has_address ? SAMPLE_ADDRESS : 0) | (attr->has_calls ? SAMPLE_CALLS : 0) |
-	       (attr->has_raw ? SAMPLE_RAW : 0);
+	       (attr->has_raw ? SAMPLE_RAW : 0) | attr->shape.sample_type;
 }
 
 /* Appends an attribute. Number 0 is Intel PT, or an event without samples; number n is event n - 1. */
@@ -374,6 +376,11 @@ static void put_attr(const struct dump_perf_file *file, struct ptl_bytes *out, c
 	common_write_le(out, ATTR_SAMPLE_ID_ALL | (file->switches ? ATTR_CONTEXT_SWITCH : 0), 8);
 	while (out->size - start < ATTR_SIZE)
 		common_write_le(out, 0, 8);
+	if (!attr || out->failed)
+		return;
+	common_store64(out->data + start + PERF_ATTR_BRANCHES, attr->shape.branches);
+	common_store64(out->data + start + PERF_ATTR_REGS_USER, attr->shape.user_mask);
+	common_store64(out->data + start + PERF_ATTR_REGS_INTR, attr->shape.interrupt_mask);
 }
 
 /* ---- header and features ------------------------------------------------------------------------- */

@@ -8,11 +8,14 @@
 #include <ptl/trace.h>
 
 #include "common/bytes.h"
+#include "dump/export/perf/perf_detail.h"
 
 #define DUMP_PERF_BUILD_ID 20
 
 #define DUMP_PERF_SOFTWARE 1u /* PERF_TYPE_SOFTWARE */
 #define DUMP_PERF_DUMMY 9u    /* PERF_COUNT_SW_DUMMY: never counts */
+/* PERF_TYPE_RAW: events without a number of perf. perf script prints no address of samples of the type dummy. */
+#define DUMP_PERF_RAW 4u
 
 /* An event with samples. */
 struct dump_perf_attr {
@@ -20,6 +23,7 @@ struct dump_perf_attr {
 	uint64_t config;
 	const char *name;                              /* must outlive the file */
 	bool has_cpu, has_address, has_calls, has_raw; /* fields of its samples */
+	struct dump_perf_shape shape;                  /* further fields of its samples */
 };
 
 struct dump_perf_file {
@@ -81,6 +85,7 @@ struct dump_perf_sample {
 	size_t call_count;
 	const uint8_t *raw;
 	size_t raw_size;
+	const struct dump_perf_detail *detail; /* NULL: none */
 };
 
 void dump_perf_sample(struct dump_perf_file *file, const struct dump_perf_sample *sample);
