@@ -60,6 +60,7 @@ enum perf_record_type {
 	PERF_RECORD_COMPRESSED = 81,
 	PERF_RECORD_FINISHED_INIT = 82,
 	PERF_RECORD_COMPRESSED2 = 83,
+	PERF_RECORD_BPF_METADATA = 84,
 	PERF_RECORD_OWN_END = 256, /* far above used types; event ids from here on belong to PTL */
 };
 
@@ -68,11 +69,13 @@ enum perf_record_type {
 #define PERF_MISC_KERNEL 1u
 #define PERF_MISC_USER 2u
 #define PERF_MISC_GUEST_KERNEL 4u
+#define PERF_MISC_GUEST_USER 5u
 #define PERF_MISC_MMAP_DATA 0x2000u  /* MMAP: not executable */
 #define PERF_MISC_COMM_EXEC 0x2000u  /* COMM */
 #define PERF_MISC_SWITCH_OUT 0x2000u /* SWITCH */
 #define PERF_MISC_SWITCH_OUT_PREEMPT 0x4000u
 #define PERF_MISC_MMAP_BUILD_ID 0x4000u /* MMAP2 */
+#define PERF_MISC_EXACT_IP 0x4000u      /* SAMPLE: the address is of the very instruction */
 #define PERF_MISC_BUILD_ID_SIZE 0x8000u /* the build id table's entry has a size */
 
 /* perf_event_attr.sample_type */

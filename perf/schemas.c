@@ -68,6 +68,15 @@ static const struct ptl_field sample_fields[] = {
 	FIELD("Event", PTL_TYPE_UTF8), FIELD("InstructionPointer", PTL_TYPE_POINTER), FIELD("Period", PTL_TYPE_U64),
 	FIELD("Address", PTL_TYPE_POINTER), FIELD("Data", PTL_TYPE_BYTES)};
 
+/* No decoder of stacks takes the calls for calls of the process. */
+static const struct ptl_field guest_sample[] = {
+	FIELD("Event", PTL_TYPE_UTF8),
+	FIELD("InstructionPointer", PTL_TYPE_POINTER),
+	FIELD("Period", PTL_TYPE_U64),
+	FIELD("Address", PTL_TYPE_POINTER),
+	{.name = "Calls", .type = PTL_TYPE_U64, .format = PTL_FORMAT_HEX, .array = PTL_ARRAY_COUNTED},
+	FIELD("Data", PTL_TYPE_BYTES)};
+
 static const struct ptl_field detail[] = {
 	FIELD("Event", PTL_TYPE_UTF8),
 	FIELD("TimeEnabled", PTL_TYPE_U64),
@@ -130,8 +139,10 @@ const struct ptl_schema perf_schemas[] = {
 	EVENT(PERF_RECORD_STAT_CONFIG, "StatConfig", bytes),
 	EVENT(PERF_RECORD_STAT, "Stat", stat_fields),
 	EVENT(PERF_RECORD_STAT_ROUND, "StatRound", bytes),
+	EVENT(PERF_RECORD_BPF_METADATA, "BpfMetadata", bytes),
 	EVENT(PERF_EVENT_TRACEPOINT, "Tracepoint", sample_fields),
 	EVENT(PERF_EVENT_SAMPLE_DETAIL, "SampleDetail", detail),
+	EVENT(PERF_EVENT_GUEST_SAMPLE, "GuestSample", guest_sample),
 };
 
 const size_t perf_schema_count = COUNT(perf_schemas);

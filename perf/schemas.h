@@ -7,6 +7,7 @@
 
 #define PERF_EVENT_TRACEPOINT 256    /* raw bytes of a tracepoint's sample */
 #define PERF_EVENT_SAMPLE_DETAIL 257 /* additional fields of a sample */
+#define PERF_EVENT_GUEST_SAMPLE 258  /* sample of a virtual machine, in the process that runs the machine */
 
 extern const struct ptl_guid perf_provider;
 extern const struct ptl_schema perf_schemas[];

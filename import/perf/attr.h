@@ -75,7 +75,9 @@ struct perf_sample {
 	uint64_t id;
 	uint32_t machine; /* index of a virtual machine; 0: the recorded machine */
 	/* Samples only: */
-	bool user; /* the CPU was executing user code */
+	bool user;  /* the CPU was executing user code */
+	bool guest; /* the CPU was executing code of a virtual machine */
+	bool exact; /* ip is the address of the very instruction */
 	bool has_ip;
 	uint64_t ip;
 	uint64_t address;

@@ -324,7 +324,7 @@ static int note_bytes(struct perf_aux *aux, const struct perf_aux_record *record
 					       .position = position,
 					       .size = aux->end - position};
 
-	if (!import->guests.count || !piece.size)
+	if (!import->guests.count || import->machine.guest_code || !piece.size)
 		return 0;
 	return perf_guest_flow_bytes(&import->guest_flow, &aux->guest_ring, aux->pebs.group.cpu, aux->tid, &piece);
 }

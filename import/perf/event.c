@@ -200,6 +200,29 @@ static int write_typed(struct perf_import *import, const struct perf_sample *sam
 	return status ? status : 1;
 }
 
+/* Writes a sample of a virtual machine. Its addresses mean nothing in the process that runs the machine. */
+static int write_guest(struct perf_import *import, const struct perf_sample *sample)
+{
+	const char *name = sample->attr ? sample->attr->name : "";
+	struct ptl_event event = perf_event_of(import, PERF_EVENT_GUEST_SAMPLE, sample);
+	const size_t count = sample->callchain_count < UINT16_MAX ? sample->callchain_count : UINT16_MAX;
+	struct ptl_bytes *storage = &import->storage;
+
+	storage->size = 0;
+	common_write_bytes(storage, name, strlen(name) + 1);
+	common_write_le(storage, sample->ip, 8);
+	common_write_le(storage, sample->period, 8);
+	common_write_le(storage, sample->address, 8);
+	common_write_le(storage, count, 2);
+	common_write_bytes(storage, sample->callchain, 8 * count);
+	common_write_bytes(storage, sample->raw, sample->raw_size);
+	if (storage->failed)
+		return common_fail_memory("a sample", storage->size);
+	event.payload = storage->data;
+	event.payload_size = storage->size;
+	return perf_event_write(import, &event);
+}
+
 static int write_any(struct perf_import *import, const struct perf_sample *sample)
 {
 	const bool tracepoint = sample->attr && sample->attr->type == PERF_TYPE_TRACEPOINT;
@@ -207,6 +230,8 @@ static int write_any(struct perf_import *import, const struct perf_sample *sampl
 	struct ptl_event event = perf_event_of(import, tracepoint ? PERF_EVENT_TRACEPOINT : PERF_RECORD_SAMPLE, sample);
 	struct ptl_bytes *storage = &import->storage;
 
+	if (sample->guest && !tracepoint)
+		return write_guest(import, sample);
 	if (tracepoint && sample->raw) {
 		int status = write_described(import, sample);
 
@@ -256,9 +281,10 @@ static int write_counted(struct perf_import *import, const struct perf_sample *s
 int perf_event_sample(struct perf_import *import, struct perf_sample *sample)
 {
 	const bool counted = sample->counters.count > 0;
-	const bool unwinds = perf_unwind_wants(sample);
+	const bool unwinds = !sample->guest && perf_unwind_wants(sample);
 	int status = unwinds ? perf_unwind_sample(import, sample) : 0;
 
+	import->outcome.left_out.exact += sample->exact;
 	import->outcome.lone_stacks += !unwinds && sample->stack_size;
 	if (!status && !counted)
 		status = write_any(import, sample);

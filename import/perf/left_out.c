@@ -81,6 +81,8 @@ int perf_left_out_write(const struct perf_left_out *left_out, struct ptl_writer 
 	if (!status)
 		status = write_loss(writer, PTL_LOSS_EVENTS, left_out->more_unknown,
 				    "records of an unknown kind: ", "further types");
+	if (!status)
+		status = write_loss(writer, PTL_LOSS_LEFT_OUT, left_out->exact, "marks of samples: ", "EXACT_IP");
 	for (uint32_t type = 0; !status && type < PERF_RECORD_OWN_END; type++) {
 		name_record(type, name);
 		status = write_loss(writer, PTL_LOSS_LEFT_OUT, left_out->records[type], "records of perf: ", name);
@@ -104,6 +106,9 @@ void perf_left_out_text(const struct perf_left_out *left_out, struct ptl_bytes *
 		common_text_format(text, "%s%llu %s", text->size > start ? ", " : "",
 				   (unsigned long long)left_out->records[type], name);
 	}
+	if (left_out->exact)
+		common_text_format(text, "%s%llu marks EXACT_IP", text->size > start ? ", " : "",
+				   (unsigned long long)left_out->exact);
 	for (unsigned i = 0; i < PERF_FEATURES; i++) {
 		if (!left_out->features[i])
 			continue;

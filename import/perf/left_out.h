@@ -14,6 +14,7 @@
 struct perf_left_out {
 	uint64_t records[PERF_RECORD_OWN_END]; /* by type: about perf's own work, or repeated in other records */
 	uint64_t features[PERF_FEATURES];      /* of the header, by number of the feature */
+	uint64_t exact;                        /* marks of samples: the address is of the very instruction */
 	struct {
 		uint32_t type;
 		uint64_t count;

@@ -247,6 +247,9 @@ static int parse_sample(const struct perf_attrs *attrs, const struct perf_record
 	const uint64_t type = sample->attr->sample_type;
 
 	sample->user = (record->misc & PERF_MISC_CPUMODE_MASK) == PERF_MISC_USER;
+	sample->guest = (record->misc & PERF_MISC_CPUMODE_MASK) == PERF_MISC_GUEST_KERNEL ||
+			(record->misc & PERF_MISC_CPUMODE_MASK) == PERF_MISC_GUEST_USER;
+	sample->exact = record->misc & PERF_MISC_EXACT_IP;
 	for (size_t i = 0; i < COUNT(sample_words); i++)
 		if (type & sample_words[i])
 			take_word(sample, sample_words[i], common_read64(&cursor));

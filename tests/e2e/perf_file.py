@@ -45,6 +45,7 @@ class File:
     A perf.data file being made. TSC t has the time zero + (t * mult >> shift). The CPU's TSC leads t: packets hold the
     lower 56 bits of t + lead.
     """
+    attr_size = 128             # of perf_event_attr: of Linux 5.13 to 6.2
     user = 0                    # mode of the CPU in records of processes
 
     def __init__(self, shift=0, mult=1, zero=0, config=TSC, per_cpu=0, switches=0, snapshots=0, lead=0, filters=""):
@@ -136,9 +137,9 @@ class File:
 
     def attrs(self):
         flags = 1 << 18 | (1 << 26 if self.switches else 0)  # sample_id_all, context_switch
-        attrs = [struct.pack("<IIQQQQQ", PMU, 128, self.config, 1, SAMPLE_TYPE, 0, flags).ljust(128, b"\0")]
+        attrs = [struct.pack("<IIQQQQQ", PMU, self.attr_size, self.config, 1, SAMPLE_TYPE, 0, flags).ljust(self.attr_size, b"\0")]
         for kind, config, sample_type, own, values in self.more:
-            attr = bytearray(struct.pack("<IIQQQQQ", kind, 128, config, 1, sample_type, 0, flags | own).ljust(128, b"\0"))
+            attr = bytearray(struct.pack("<IIQQQQQ", kind, self.attr_size, config, 1, sample_type, 0, flags | own).ljust(self.attr_size, b"\0"))
             for offset, form, value in values:
                 struct.pack_into(form, attr, offset, value)
             attrs.append(bytes(attr))
@@ -150,7 +151,7 @@ class File:
         table = b"".join(attr + struct.pack("<QQ", 104 + 8 * number, 8) for number, attr in enumerate(attrs))
         start = 104 + len(ids) + len(table)
         bits = sum(1 << number for number in self.features)
-        head = struct.pack("<8sQQQQQQQQ", b"PERFILE2", 104, 144, 104 + len(ids), len(table), start, len(data), 0, 0)
+        head = struct.pack("<8sQQQQQQQQ", b"PERFILE2", 104, 16 + self.attr_size, 104 + len(ids), len(table), start, len(data), 0, 0)
         whole = head + bits.to_bytes(32, "little") + ids + table + data
         at, bodies = len(whole) + 16 * len(self.features), b""
         for _, body in sorted(self.features.items()):

@@ -11,7 +11,7 @@ import sys
 from scratch_test import DUMP as dump, RELOG as relog, check, plan, run, write
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from perf_made import (BRANCH_STACK, BUILD_ID, COMM_EXEC, CPU, DATA_SRC, EVENT_DESC, EXEC, IP, KERNEL, OUTSIDE, RAW,  # noqa: E402
+from perf_made import (BRANCH_STACK, BUILD_ID, CALLCHAIN, COMM_EXEC, CPU, DATA_SRC, EVENT_DESC, EXEC, IP, KERNEL, OUTSIDE, RAW,  # noqa: E402
                        READ, REGS_USER, STACK_USER, TID, TIME, WEIGHT, Data, Event, entry)
 
 
@@ -211,6 +211,28 @@ def branches():
           len(detail) == 1 and {name: detail[0][name] for name in wanted} == wanted, detail)
 
 
+def guest_samples():
+    """Samples of a virtual machine: their addresses are not those of the process that runs the machine."""
+    data = Data(Event(BASIC | CALLCHAIN, name="cycles"))
+    data.map(100, 100, 0x400000, 0x1000, "[program]", MS)
+    for number, misc in enumerate((2, 5, 4 | 1 << 14, 1 << 14 | 2)):
+        chain = struct.pack("<3Q", 2, 2**64 - 2560, 0x400200)
+        data.sample(0x400100 + number, 100, 100, (2 + number) * MS, chain, misc)
+    events = converted("guests", data)
+    own = [event for event in events if event["event"] == "Sample"]
+    guests = [event for event in events if event["event"] == "GuestSample"]
+    check("samples of a virtual machine: are events of their own, without a stack of the process", len(own) == 2 and
+          [event["fields"]["InstructionPointer"] for event in guests] == ["0x400101", "0x400102"] and
+          all(event["fields"]["Calls"] == ["0xfffffffffffff600", "0x400200"] and not event.get("stack") for event in guests), own, guests)
+    losses = json.loads(run(dump, "info", "--json", "guests.ptl").stdout)["losses"]
+    check("marks of exact addresses are counted", [loss["count"] for loss in losses if "EXACT_IP" in loss["cause"]] == [2], losses)
+    done = run(dump, "perf", "-f", "-o", "guests.out", "guests.ptl")
+    run(relog, "-q", "-f", "guests.out", "-o", "again.ptl")
+    again = [json.loads(line) for line in run(dump, "events", "--json", "again.ptl").stdout.splitlines()]
+    check("samples of a virtual machine: ptl-dump perf writes such samples", [event["fields"] for event in guests] ==
+          [event["fields"] for event in again if event["event"] == "GuestSample"], done, again)
+
+
 def left_out():
     """What a trace does not hold is a loss by kind, and a message."""
     data = Data(Event(BASIC))
@@ -266,6 +288,7 @@ unnamed()
 old_file()
 group()
 branches()
+guest_samples()
 ends_twice()
 outside()
 names()

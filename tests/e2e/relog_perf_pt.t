@@ -385,6 +385,37 @@ def of_hardware_samples(per_cpu):
           [value[2:] for value in wanted], shown.stdout)
 
 
+def of_newer_kernels():
+    """Files of Linux 6.13 to 6.18: longer attributes, events that pause and resume Intel PT, compressed records with padding."""
+    write_library("loop.so", bytes.fromhex("90f30f1efa0f05").ljust(4096, b"\xcc"))
+    lines = ["psb", "tsc 0x1000", "mode.exec 64", "psbend", "tip.pge 0x500000", "tip.pgd -", "tsc 0x2000", "tip.pge 0x500000", "tip.pgd -"]
+    hashes = []
+    for size, packed in ((128, False), (136, False), (144, True)):
+        file = perf_file.File(config=TSC)
+        file.attr_size = size
+        # The events pause and resume Intel PT, which begins paused.
+        sample_type = perf_file.SAMPLE_TYPE | 0x100
+        file.more = [(1, 0, sample_type, 0, ((116, "<I", action),)) for action in (2, 4)]
+        file.program(100, 100)
+        file.map(100, 100, 0x500000, 4096, 4096, 5, path("loop.so"), os.stat(path("loop.so")), 0x800)
+        for number, tsc in ((2, 0x1800), (3, 0x1900)):
+            file.records.append(perf_file.entry(9, struct.pack("<QQIIQIIQ", number, 0x500001, 100, 100, file.time(tsc), 0, 0, 1), 2))
+        if packed:
+            zstd = subprocess.run(["zstd", "-c", "--single-thread"], input=b"".join(file.records), capture_output=True, check=True).stdout
+            # The record's size says nothing about the padding.
+            file.records = [perf_file.entry(84, b"\0" * 16), perf_file.entry(83, struct.pack("<Q", len(zstd)) + zstd)]
+        file.packets(assemble(lines), 0, tid=100)
+        write("newer.data", file.bytes())
+        done = run(relog, "-f", "newer.data", "-o", "newer.ptl")
+        stats = json.loads(run(dump, "stats", "--json", "--hash", "newer.ptl").stdout)
+        hashes.append((stats["instructions"], stats["gap_causes"]))
+        events = [json.loads(line) for line in run(dump, "events", "--json", "newer.ptl").stdout.splitlines()]
+        check(f"attributes of {size} bytes: all is read", done.returncode == 0 and "unknown" not in done.stderr and
+              sum(event["event"] == "Sample" for event in events) == 2 and
+              (not packed or any(event["event"] == "BpfMetadata" for event in events)), done, events[-4:])
+    check("files of newer kernels: the same flow", hashes[0][0] == 6 and hashes == hashes[:1] * 3, hashes)
+
+
 def of_events_in_packets():
     """PTWRITE, power events, and event trace: perf has the same values."""
     write_library("loop.so", bytes.fromhex("90f30f1efa0f05").ljust(4096, b"\xcc"))
@@ -865,6 +896,7 @@ of_series()
 of_hardware_samples(0)
 of_hardware_samples(1)
 of_events_in_packets()
+of_newer_kernels()
 truncated()
 of_hardware("foo")
 of_filters("a filter", "filter 0x1000/0x100@{file}")

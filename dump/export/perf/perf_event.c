@@ -78,6 +78,24 @@ static bool read_sample(const struct ptl_event *event, const char **name, struct
 	return true;
 }
 
+/* As read_sample, for GuestSample: the calls are a part of the payload. */
+static bool read_guest_sample(const struct ptl_event *event, const char **name, struct dump_perf_sample *sample)
+{
+	size_t calls;
+
+	if (!read_sample(event, name, sample) || sample->raw_size < 2)
+		return false;
+	calls = common_load16(sample->raw);
+	if (sample->raw_size - 2 < 8 * calls)
+		return false;
+	sample->guest = true;
+	sample->calls = sample->raw + 2;
+	sample->call_count = calls;
+	sample->raw += 2 + 8 * calls;
+	sample->raw_size -= 2 + 8 * calls;
+	return true;
+}
+
 static int add_attr(struct dump_perf_file *file, const struct dump_perf_attr *attr)
 {
 	if (!common_vector_room(&file->attrs, file->attr_count, sizeof(*file->attrs)))
@@ -140,6 +158,7 @@ struct dump_perf_held {
 	struct dump_perf_place place;
 	struct ptl_bytes bytes; /* payload, then calls */
 	size_t payload_size;
+	bool guest; /* GuestSample, whose payload has the calls */
 };
 
 /* Handles a sample and its detail, which may be NULL. */
@@ -161,11 +180,13 @@ static int take_held(struct dump_perf_events *events, struct dump_perf_file *fil
 
 	if (held->bytes.failed)
 		return common_fail_memory("a sample", held->bytes.size);
-	if (!read_sample(&event, &name, &sample))
+	if (held->guest ? !read_guest_sample(&event, &name, &sample) : !read_sample(&event, &name, &sample))
 		return 0;
 	sample.place = held->place;
-	sample.calls = held->bytes.data + held->payload_size;
-	sample.call_count = (held->bytes.size - held->payload_size) / 8;
+	if (!held->guest) {
+		sample.calls = held->bytes.data + held->payload_size;
+		sample.call_count = (held->bytes.size - held->payload_size) / 8;
+	}
 	sample.detail = detail;
 	return take(events, file, name, &sample);
 }
@@ -192,7 +213,9 @@ static int hold_sample(struct dump_perf_events *events, const struct ptl_event *
 	if (COMMON_VECTOR_RESERVE(events->held, events->held_capacity, events->held_count + 1, "samples"))
 		return PTL_NO_MEMORY;
 	held = &events->held[events->held_count++];
-	*held = (struct dump_perf_held){.place = place_of(event), .payload_size = event->payload_size};
+	*held = (struct dump_perf_held){.place = place_of(event),
+					.payload_size = event->payload_size,
+					.guest = event->descriptor.id == PERF_EVENT_GUEST_SAMPLE};
 	find_calls(event, &sample);
 	common_write_bytes(&held->bytes, event->payload, event->payload_size);
 	common_write_bytes(&held->bytes, sample.calls, 8 * sample.call_count);
@@ -241,7 +264,9 @@ static int follow_samples(struct dump_perf_events *events, struct dump_perf_file
 		return status;
 	if (id == PERF_EVENT_SAMPLE_DETAIL)
 		return join_held(events, file, event, take, taken);
-	*taken = (id == PERF_RECORD_SAMPLE || id == PERF_EVENT_TRACEPOINT) && read_sample(event, &name, &sample);
+	*taken = id == PERF_EVENT_GUEST_SAMPLE ? read_guest_sample(event, &name, &sample)
+					       : (id == PERF_RECORD_SAMPLE || id == PERF_EVENT_TRACEPOINT) &&
+							 read_sample(event, &name, &sample);
 	return *taken ? hold_sample(events, event) : 0;
 }
 

@@ -222,7 +222,8 @@ static void put_calls(struct dump_perf_file *file, const struct dump_perf_sample
 		const uint64_t address = common_load64(sample->calls + 8 * i);
 		const uint64_t own = address >= UPPER_HALF ? CONTEXT_KERNEL : CONTEXT_USER;
 
-		if (own != mark) {
+		/* The calls of a virtual machine have their marks. */
+		if (own != mark && !sample->guest) {
 			put_integer(file, own, 8);
 			words++;
 		}
@@ -249,6 +250,7 @@ void dump_perf_sample(struct dump_perf_file *file, const struct dump_perf_sample
 {
 	const struct dump_perf_attr *attr = &file->attrs[sample->attr];
 	const struct dump_perf_place *place = &sample->place;
+	uint32_t misc = sample->ip >= UPPER_HALF ? MISC_KERNEL : MISC_USER;
 
 	put_integer(file, FIRST_EVENT_ID + sample->attr, 8);
 	put_integer(file, sample->ip, 8);
@@ -267,7 +269,9 @@ void dump_perf_sample(struct dump_perf_file *file, const struct dump_perf_sample
 	if (attr->has_raw)
 		put_raw(file, sample);
 	dump_perf_detail_put(sample->detail, &attr->shape, &file->body);
-	write_record(file, RECORD_SAMPLE, sample->ip >= UPPER_HALF ? MISC_KERNEL : MISC_USER);
+	if (sample->guest)
+		misc = sample->ip >= UPPER_HALF ? PERF_MISC_GUEST_KERNEL : PERF_MISC_GUEST_USER;
+	write_record(file, RECORD_SAMPLE, misc);
 }
 
 void dump_perf_switch(struct dump_perf_file *file, const struct dump_perf_place *from, const struct dump_perf_place *to)

@@ -80,6 +80,7 @@ void dump_perf_record(struct dump_perf_file *file, const struct dump_perf_place 
 struct dump_perf_sample {
 	size_t attr; /* index in file->attrs */
 	struct dump_perf_place place;
+	bool guest; /* of a virtual machine */
 	uint64_t ip, period, address;
 	const uint8_t *calls; /* addresses of 8 bytes */
 	size_t call_count;
