@@ -45,7 +45,7 @@ static void add_entry(unsigned bucket, unsigned key)
 	table[bucket] = entry;
 }
 
-__attribute__((noinline)) static unsigned find_entry(unsigned key)
+__attribute__((noinline, noclone)) static unsigned find_entry(unsigned key)
 {
 	const struct entry *entry = table[key % BUCKETS];
 
@@ -54,31 +54,31 @@ __attribute__((noinline)) static unsigned find_entry(unsigned key)
 	return entry ? entry->value : 0;
 }
 
-__attribute__((noinline)) static unsigned verify_value(unsigned value)
+__attribute__((noinline, noclone)) static unsigned verify_value(unsigned value)
 {
 	for (unsigned i = 0; i < CHAIN; i++)
 		value = value * 1664525u + 1013904223u;
 	return value;
 }
 
-__attribute__((noinline)) static unsigned finish_quickly(unsigned value)
+__attribute__((noinline, noclone)) static unsigned finish_quickly(unsigned value)
 {
 	return value + 1;
 }
 
-__attribute__((noinline)) static unsigned finish_thoroughly(unsigned value)
+__attribute__((noinline, noclone)) static unsigned finish_thoroughly(unsigned value)
 {
 	return verify_value(value) + 1;
 }
 
-__attribute__((noinline)) static void add_to_total(unsigned value)
+__attribute__((noinline, noclone)) static void add_to_total(unsigned value)
 {
 	pthread_mutex_lock(&lock); /* the lock that the other thread holds */
 	total += value;
 	pthread_mutex_unlock(&lock);
 }
 
-__attribute__((noinline)) static unsigned serve(const struct request *request)
+__attribute__((noinline, noclone)) static unsigned serve(const struct request *request)
 {
 	unsigned value = find_entry(request->key);
 
