@@ -615,10 +615,12 @@ pictures: browser-deps
 
 # Tests of what depends on files, processes, clocks and locales. Left out are long end-to-end tests of what is recorded or decoded, which is the
 # same everywhere: programs in every configuration, streams of every kind, laws of decoding.
-costly := relog_cut relog_laws relog_live_cut relog_live_whole relog_memory relog_merge relog_parts relog_perf_options relog_perf_pt relog_programs \
-	relog_rules relog_redact_flow parallel hardware calls_views calls_truth behaviour flow_library format_readers kernel_turns record_attach \
-	record_failing record_modes gdb gdb_programs crash jit packets analysis_library packaging lint software_random software_soak \
-	software_transparent software_truth
+costly := analysis_library behaviour calls_gaps calls_truth calls_views crash dump_annotate dump_diff dump_flow dump_jit_versions \
+	dump_samples export_perf export_perf_kernel export_timeline flow_events flow_library format_readers gdb gdb_programs hardware harness \
+	hostile_elf hostile_values import_etl intel_pt_kernel jit kernel_turns lint packaging packets parallel record_attach record_failing \
+	record_modes relog_cut relog_laws relog_live_cut relog_live_whole relog_memory relog_merge relog_parts relog_perf_kernel \
+	relog_perf_options relog_perf_pt relog_programs relog_redact_flow relog_rules software_random software_soak software_transparent \
+	software_truth
 cheap_tests := $(filter-out tests/e2e/truth_%.t $(costly:%=tests/e2e/%.t),$(e2e_tests))
 cheap_unit  := $(foreach d,common elf provider record relog,$(filter $(O)/tests/unit/$(d)/%,$(unit)))
 cheap: all python $(cheap_unit) $(helpers) $(programs) $(examples) $(pmu) $(failing)
