@@ -343,12 +343,50 @@ static void set_field(struct value_field *field, struct value_object *object)
 	}
 }
 
+static bool holds_text(Dwarf_Die *type)
+{
+	const char *name = elf_dwarf_name(type);
+
+	for (size_t i = 0; name && i < sizeof(text_types) / sizeof(text_types[0]); i++)
+		if (!strncmp(name, text_types[i].type, strlen(text_types[i].type)))
+			return true;
+	return false;
+}
+
+static bool is_rust_reference(Dwarf_Die *type)
+{
+	const char *name = dwarf_tag(type) == DW_TAG_pointer_type ? elf_dwarf_name(type) : NULL;
+
+	return name && *name == '&';
+}
+
+/*
+ * Follows the references of Rust, which are pointers, to a number, an enumeration or text. A reference to another
+ * structure, as of self, stays an address.
+ */
+static void follow_rust_references(struct value_object *object)
+{
+	Dwarf_Die target = object->type;
+	unsigned count = 0;
+
+	while (count < DEPTH_MAX && is_rust_reference(&target) && value_type_of(&target, &target))
+		count++;
+	if (!count || is_rust_reference(&target) ||
+	    (dwarf_tag(&target) != DW_TAG_base_type && dwarf_tag(&target) != DW_TAG_enumeration_type &&
+	     !holds_text(&target)))
+		return;
+	while (count--)
+		value_follow(object);
+}
+
 static int add_object(struct value_fields *fields, const char *name, struct value_object *object, unsigned depth)
 {
 	struct value_field *field;
 	const char *why = NULL;
 
 	value_follow_references(object);
+	if (object->has_type)
+		follow_rust_references(object);
 	if (fields->count == CHANNEL_VALUE_PLAN_FIELDS_MAX) {
 		fields->left_out++;
 		return 0;

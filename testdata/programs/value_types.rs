@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Strings, an enumeration and recursion of Rust. Each call writes its values as a line of JSON, with 0 as thread.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+pub enum Kind {
     Small,
     Large,
 }
@@ -35,6 +35,18 @@ pub fn title(item: &Item, n: u64) -> String {
     result
 }
 
+#[inline(never)]
+#[no_mangle]
+pub fn refer(name: &String, short: &&str, count: &mut u32, kind: &Kind, letter: char) -> usize {
+    let word = if *kind == Kind::Small { "Small" } else { "Large" };
+    print!("{{\"tid\": 0, \"event\": \"refer\", \"name\": \"{}\", \"short\": \"{}\", ", name, short);
+    println!("\"count\": {}, \"kind\": \"{}\", \"letter\": \"{}\"}}", count, word, letter);
+    *count += name.len() as u32;
+    let result = name.capacity() - name.capacity() + short.len() + *count as usize;
+    println!("{{\"tid\": 0, \"event\": \"refer/return\", \"$return\": {}}}", result);
+    result
+}
+
 fn main() {
     let mut item = Item { name: "teapot".to_string(), count: 3, ratio: 1.25, kind: Kind::Large };
     price(&item, -7, "hello", true);
@@ -42,4 +54,7 @@ fn main() {
     item.name.push_str(" with a longer name");
     price(&item, 1 << 40, "", false);
     title(&item, 3);
+    let mut count = 5;
+    refer(&item.name, &"short", &mut count, &item.kind, 'x');
+    refer(&item.name, &"", &mut count, &Kind::Large, 'y');
 }

@@ -46,7 +46,7 @@ for name, title in ((compiler("g++", "g++-12"), "g++"), (compiler("clang++"), "c
 for level in ("0", "3"):
     if compiler("rustc") and build("types", "value_types.rs", "rustc", "-g", "-C", f"opt-level={level}"):
         done, found = record(path("types"), ["price(item.name, item.count, item.ratio, item.kind, factor, text, on, $return)",
-                                             "title(n, $return)"])
+                                             "title(n, $return)", "refer(name, short, count, kind, letter, $return)"])
         said_lines = [json.loads(text) for text in done.stdout.splitlines()]
         bad = [pair for pair in zip(map(plain, found), said_lines, strict=False) if wrong_line({**pair[0], "tid": 0}, pair[1])]
         check(f"Rust, opt-level {level}: {len(found)} events have the program's values", len(found) == len(said_lines) > 0 and not bad,

@@ -58,7 +58,8 @@ for name in (GCC, CLANG):
             skip(f"{name} {level}: gdb's values", "there is no gdb")
 CXX_VALUES = ["shop::counter::add(i.name, i.id, i.k, i.price, n, twice, this->total, shop::sold, $return)",
               "shop::counter::label(prefix, name, $return)"]
-RUST_VALUES = ["price(item.name, item.count, item.ratio, item.kind, factor, text, on, $return)", "title(n, $return)"]
+RUST_VALUES = ["price(item.name, item.count, item.ratio, item.kind, factor, text, on, $return)", "title(n, $return)",
+               "refer(name, short, count, kind, letter, $return)"]
 
 
 def same_as_software(label, program, values):
