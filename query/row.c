@@ -15,7 +15,8 @@
 #include "query/evaluate.h"
 #include "query/function_name.h"
 
-#define LISTED_MAX 32u /* names of values in a message */
+#define VALUE_PREFIX "$value." /* before the name of a value that is a field's name, too */
+#define LISTED_MAX 32u         /* names of values in a message */
 
 static const char *name_of(const struct query_row *query)
 {
@@ -71,6 +72,8 @@ static int add_value(struct query_row *query, struct query_place at, const char 
 
 static int find_field(struct query_row *query, struct query_place at, const char *name, unsigned *field)
 {
+	if (query->takes_values && !strncmp(name, VALUE_PREFIX, strlen(VALUE_PREFIX)))
+		return add_value(query, at, name + strlen(VALUE_PREFIX), field);
 	for (*field = 0; query->table[*field].name; ++*field) {
 		if (strcmp(query->table[*field].name, name) != 0)
 			continue;

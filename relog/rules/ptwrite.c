@@ -29,14 +29,19 @@ struct operands {
 	size_t count, capacity;
 };
 
-/* An event to inject. */
-struct made {
-	uint64_t time; /* of the output's clock */
-	uint64_t order;
-	uint64_t value;
+/* What many events have in common. The structure has no padding, as its bytes are a key. */
+struct source {
 	uint32_t pid, tid, cpu; /* of the output */
 	uint32_t input;
 	uint32_t rule;
+};
+
+/* An event to inject. A trace may have millions. */
+struct made {
+	uint64_t time; /* of the output's clock */
+	uint64_t value;
+	uint32_t order; /* number in the order of the flow; 32 bits suffice, as memory bounds the number */
+	uint32_t source;
 };
 
 /* A site of a statement. */
@@ -64,6 +69,9 @@ struct rules_ptwrites {
 	struct made *made;                  /* ordered by time */
 	size_t made_count, made_capacity;
 	size_t next; /* index of the first event that was not injected */
+	struct source *sources;
+	size_t source_count, source_capacity;
+	struct common_byte_map source_numbers; /* by the bytes of a source */
 	struct common_memory_budget memory_budget;
 	/* While an input is read: */
 	struct ptl_relogger_input *input;
@@ -184,38 +192,63 @@ static bool fits(const struct rules_ptwrite *ptwrite, const struct operand *oper
 	return !rest || (rest == ones && operand->value >> (bits - 1) & 1);
 }
 
-static int add_made(struct rules_ptwrites *ptwrites, const struct flow_segment *segment, const struct operand *operand,
-		    size_t rule)
+/* Finds or adds the source of the segment's events of a rule. */
+static int find_source(struct rules_ptwrites *ptwrites, const struct flow_segment *segment, size_t rule,
+		       uint32_t *number)
 {
-	uint64_t time = operand->time ? operand->time : ptwrites->group_time;
-	const int64_t shift = ptwrites->info.time_shift;
-	struct made made = {
-		.order = ptwrites->made_count,
-		.value = operand->value,
+	struct source source = {
 		.pid = segment->pid,
 		.tid = segment->tid,
 		.cpu = segment->cpu,
 		.input = ptwrites->input_number,
 		.rule = (uint32_t)rule,
 	};
+	const uint64_t *known;
+	int status = ptl_relogger_map_id(ptwrites->input, &source.pid);
+
+	if (!status)
+		status = ptl_relogger_map_id(ptwrites->input, &source.tid);
+	if (!status)
+		status = ptl_relogger_map_id(ptwrites->input, &source.cpu);
+	if (status < 0)
+		return status;
+	known = common_byte_map_get(&ptwrites->source_numbers, &source, sizeof(source));
+	*number = known ? (uint32_t)*known : (uint32_t)ptwrites->source_count;
+	if (known)
+		return 0;
+	if (COMMON_VECTOR_RESERVE(ptwrites->sources, ptwrites->source_capacity, ptwrites->source_count + 1,
+				  "threads with PTWRITE packets"))
+		return PTL_NO_MEMORY;
+	ptwrites->sources[ptwrites->source_count++] = source;
+	return common_byte_map_put(&ptwrites->source_numbers, &source, sizeof(source), *number);
+}
+
+static int add_made(struct rules_ptwrites *ptwrites, const struct flow_segment *segment, const struct operand *operand,
+		    size_t rule)
+{
+	const uint64_t time = operand->time ? operand->time : ptwrites->group_time;
+	const int64_t shift = ptwrites->info.time_shift;
+	struct made made = {
+		.time = shift < 0 && time < (uint64_t)-shift ? 0 : time + (uint64_t)shift,
+		.value = operand->value,
+		.order = (uint32_t)ptwrites->made_count,
+	};
+	/* The array may be half empty. */
 	int status = common_memory_budget_take(&ptwrites->memory_budget, 2 * sizeof(made), "PTWRITE packets of rules",
 					       ptwrites->made_count + 1);
 
+	if (!status)
+		status = find_source(ptwrites, segment, rule, &made.source);
 	if (status < 0)
 		return status;
-	if (COMMON_VECTOR_RESERVE(ptwrites->made, ptwrites->made_capacity, ptwrites->made_count + 1,
+	if (ptwrites->made_count == UINT32_MAX ||
+	    COMMON_VECTOR_RESERVE(ptwrites->made, ptwrites->made_capacity, ptwrites->made_count + 1,
 				  "PTWRITE packets of rules"))
-		return PTL_NO_MEMORY;
+		return common_fail_memory("PTWRITE packets of rules", ptwrites->made_count * sizeof(made));
 	ptwrites->list[rule].counts.made++;
 	ptwrites->list[rule].counts.untimed += !operand->time;
-	made.time = shift < 0 && time < (uint64_t)-shift ? 0 : time + (uint64_t)shift;
-	status = ptl_relogger_map_id(ptwrites->input, &made.pid);
-	if (!status)
-		status = ptl_relogger_map_id(ptwrites->input, &made.tid);
-	if (!status)
-		status = ptl_relogger_map_id(ptwrites->input, &made.cpu);
 	ptwrites->made[ptwrites->made_count++] = made;
-	return status;
+	return 0;
 }
 
 static int take_operand(struct rules_ptwrites *ptwrites, const struct flow_segment *segment,
@@ -372,7 +405,8 @@ int rules_ptwrites_read(struct rules_ptwrites *ptwrites, struct ptl_relogger *re
 
 static int inject_event(const struct rules_ptwrites *ptwrites, struct ptl_relogger *relogger, const struct made *made)
 {
-	const struct rules_ptwrite *ptwrite = ptwrites->list[made->rule].ptwrite;
+	const struct source *source = &ptwrites->sources[made->source];
+	const struct rules_ptwrite *ptwrite = ptwrites->list[source->rule].ptwrite;
 	const struct rules_schema *schema = ptwrite->schema;
 	const struct ptl_descriptor descriptor = {
 		.provider = schema->provider->guid,
@@ -383,15 +417,15 @@ static int inject_event(const struct rules_ptwrites *ptwrites, struct ptl_relogg
 	};
 	struct ptl_trace_event *event;
 	uint8_t payload[8];
-	int status = ptl_event_new(relogger, ptl_relogger_input_at(relogger, made->input), &event);
+	int status = ptl_event_new(relogger, ptl_relogger_input_at(relogger, source->input), &event);
 
 	if (status < 0)
 		return status;
 	common_store_le(payload, made->value, sizeof(payload));
 	ptl_event_set_descriptor(event, &descriptor);
-	ptl_event_set_pid(event, made->pid);
-	ptl_event_set_tid(event, made->tid);
-	ptl_event_set_cpu(event, made->cpu);
+	ptl_event_set_pid(event, source->pid);
+	ptl_event_set_tid(event, source->tid);
+	ptl_event_set_cpu(event, source->cpu);
 	ptl_event_set_time(event, made->time);
 	status = ptl_event_set_payload(event, payload, ptwrite->size);
 	if (!status)
@@ -513,6 +547,8 @@ void rules_ptwrites_free(struct rules_ptwrites *ptwrites)
 	rules_code_names_close(&ptwrites->names);
 	common_byte_map_free(&ptwrites->places);
 	common_memory_budget_close(&ptwrites->memory_budget);
+	common_byte_map_free(&ptwrites->source_numbers);
+	free(ptwrites->sources);
 	free(ptwrites->made);
 	free(ptwrites->sites);
 	free(ptwrites->list);

@@ -127,4 +127,20 @@ if shutil.which("gdb"):
     check("gdb lists the values", sorted(lines) == sorted((str(row["id"]), row["kind"], str(row["percent"])) for row in said), lines[:3], got)
 else:
     skip("gdb lists the values", "there is no gdb")
+
+# ---- names of values that are names of fields ------------------------------------------------------------------------
+
+write("walk.c", r"""
+#include <stdio.h>
+__attribute__((noinline, noclone)) int walk(int depth, const char *path) { return printf("%d %s\n", depth, path); }
+int main(void) { for (int i = 0; i < 5; i++) walk(i * 10, i % 2 ? "odd" : "even"); return 0; }
+""")
+output(compiler, "-g", "-O2", "-o", "walk", "walk.c")
+output(RECORD, "-q", "-o", "walk.ptl", "--source", "software", "--values", "walk(depth, path)", "--", path("walk"))
+for text, count in (("$value.depth == 30", 1), ("$value.depth >= 20 and `$value.path` == even", 2), ("$value.path == odd", 2), ("depth == 30", 0)):
+    got = output(DUMP, "calls", "--json", "-w", text, "walk.ptl").splitlines()
+    check(f"{text}: {count} calls", len(got) == count, got)
+got = run(DUMP, "calls", "-w", "$value.dept == 30", "walk.ptl")
+check("a misspelled value: the values are listed", got.returncode == 2 and "did you mean 'depth'?" in got.stderr and
+      got.stderr.rstrip().endswith("values of events are depth, path"), got)
 plan()
