@@ -83,6 +83,17 @@ struct rules_ptwrites {
 	uint64_t group_time; /* last known time of the group */
 };
 
+static struct ptl_descriptor descriptor_of(const struct rules_ptwrite *ptwrite)
+{
+	return (struct ptl_descriptor){
+		.provider = ptwrite->schema->provider->guid,
+		.id = ptwrite->schema->schema.id,
+		.version = ptwrite->schema->schema.version,
+		.opcode = ptwrite->schema->schema.opcode,
+		.level = PTL_LEVEL_INFORMATIONAL,
+	};
+}
+
 /* ---- packets of the flow ----------------------------------------------------------------- */
 
 static int begin_segment(void *context, const struct flow_segment *segment, void **partial)
@@ -357,30 +368,38 @@ static int compare_made(const void *a_, const void *b_)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
-static bool has_provider(const struct ptl_relogger *relogger, const char *name)
+/* Finds the GUID of a provider's name in the traces. */
+static bool find_provider(const struct ptl_relogger *relogger, const char *name, struct ptl_guid *guid)
 {
 	for (size_t i = 0; i < ptl_relogger_input_count(relogger); i++) {
 		const struct ptl_trace *trace = ptl_relogger_input_trace(ptl_relogger_input_at(relogger, i));
 
-		for (size_t j = 0; j < ptl_schema_count(trace); j++)
-			if (!strcmp(ptl_schema_at(trace, j)->provider_name, name))
+		for (size_t j = 0; j < ptl_schema_count(trace); j++) {
+			const struct ptl_schema *schema = ptl_schema_at(trace, j);
+
+			*guid = schema->provider;
+			if (!strcmp(schema->provider_name, name))
 				return true;
+		}
 	}
 	return false;
 }
 
-/* Gives a provider that no trace has the GUID of its name. */
+/* Settles the GUID of a provider that has only a name: as in the traces, else the GUID of the name. */
 static int settle_provider(struct rules_ptwrites *ptwrites, const struct ptl_relogger *relogger,
 			   const struct rules_provider *wanted)
 {
 	struct rules_provider *provider = ptwrites->rules->providers;
+	int status = 0;
 
 	while (provider != wanted)
 		provider = provider->next;
-	if (provider->has_guid || has_provider(relogger, provider->name))
+	if (provider->has_guid)
 		return 0;
-	provider->has_guid = true;
-	return ptl_guid_from_name(provider->name, &provider->guid);
+	if (!find_provider(relogger, provider->name, &provider->guid))
+		status = ptl_guid_from_name(provider->name, &provider->guid);
+	provider->has_guid = status == 0;
+	return status;
 }
 
 int rules_ptwrites_read(struct rules_ptwrites *ptwrites, struct ptl_relogger *relogger)
@@ -407,14 +426,7 @@ static int inject_event(const struct rules_ptwrites *ptwrites, struct ptl_relogg
 {
 	const struct source *source = &ptwrites->sources[made->source];
 	const struct rules_ptwrite *ptwrite = ptwrites->list[source->rule].ptwrite;
-	const struct rules_schema *schema = ptwrite->schema;
-	const struct ptl_descriptor descriptor = {
-		.provider = schema->provider->guid,
-		.id = schema->schema.id,
-		.version = schema->schema.version,
-		.opcode = schema->schema.opcode,
-		.level = PTL_LEVEL_INFORMATIONAL,
-	};
+	const struct ptl_descriptor descriptor = descriptor_of(ptwrite);
 	struct ptl_trace_event *event;
 	uint8_t payload[8];
 	int status = ptl_event_new(relogger, ptl_relogger_input_at(relogger, source->input), &event);
@@ -444,6 +456,13 @@ int rules_ptwrites_inject(struct rules_ptwrites *ptwrites, struct ptl_relogger *
 }
 
 /* ---- reports ----------------------------------------------------------------------------- */
+
+bool rules_ptwrites_repeated(const struct rules_ptwrites *ptwrites, size_t index, struct ptl_trace *trace)
+{
+	const struct ptl_descriptor descriptor = descriptor_of(ptwrites->list[index].ptwrite);
+
+	return ptwrites->list[index].counts.made && ptl_schema_find(trace, &descriptor);
+}
 
 struct rules_ptwrite_counts rules_ptwrites_counts_of(const struct rules_ptwrites *ptwrites, size_t index)
 {

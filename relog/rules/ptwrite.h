@@ -33,6 +33,8 @@ struct rules_ptwrite_counts {
 struct rules_ptwrite_counts rules_ptwrites_counts(const struct rules_ptwrites *ptwrites);
 /* Returns the counts of the statement with this index: made, misfits and untimed. */
 struct rules_ptwrite_counts rules_ptwrites_counts_of(const struct rules_ptwrites *ptwrites, size_t index);
+/* Whether the statement made events, and the trace has a schema of such events: an earlier run may have made them, too. */
+bool rules_ptwrites_repeated(const struct rules_ptwrites *ptwrites, size_t index, struct ptl_trace *trace);
 /*
  * Calls report with a text for each site at which no PTWRITE was executed. A result of report other than 0 ends the calls. For
  * `end`. Returns the result of the last call.

@@ -247,6 +247,20 @@ static int report_site(void *context, const struct query_place *at, const char *
 	return report_unmatched(context, at, text);
 }
 
+/* Warns of a trace that the rules may have been applied to before. */
+static void note_repeated(const struct stage *stage, const struct rules_ptwrite *ptwrite, size_t index)
+{
+	for (size_t i = 0; i < ptl_relogger_input_count(stage->relogger); i++) {
+		struct ptl_relogger_input_info info;
+
+		ptl_relogger_input_info(ptl_relogger_input_at(stage->relogger, i), &info);
+		if (rules_ptwrites_repeated(stage->ptwrites, index, stage->traces[i]))
+			common_message_warning("%s:%u:%u: %s has events of this number already; if an earlier run made "
+					       "them of PTWRITE packets, they are there twice",
+					       stage->rules.name, ptwrite->at.line, ptwrite->at.column, info.name);
+	}
+}
+
 static void note_ptwrites(const struct stage *stage)
 {
 	const struct rules_ptwrite_counts sum = rules_ptwrites_counts(stage->ptwrites);
@@ -255,6 +269,7 @@ static void note_ptwrites(const struct stage *stage)
 	for (size_t i = 0; ptwrite; i++, ptwrite = ptwrite->next) {
 		const struct rules_ptwrite_counts counts = rules_ptwrites_counts_of(stage->ptwrites, i);
 
+		note_repeated(stage, ptwrite, i);
 		if (counts.misfits)
 			common_message_warning(
 				"%s:%u:%u: %" PRIu64 " PTWRITE packets do not fit the %u bytes of the fields, "

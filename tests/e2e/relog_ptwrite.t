@@ -176,6 +176,9 @@ check("packets of no rule are counted", "events of PTWRITE packets: 6; PTWRITE p
 flows = [run(DUMP, "flow", "--json", name).stdout for name in ("out.ptl", "some.ptl")]
 check("the flow still has all packets", flows[0] == flows[1] and flows[0].count('"ptwrite"') == 18)
 done = run(RELOG, "-f", "queue.data", "some.ptl", "--rules", "queue.rules", "-o", "both.ptl")
+check("events of one provider, with those of the earlier run", [e["event"] for e in events("both.ptl")] == ["note"] * 18, events("both.ptl"))
+check("a trace that has such events is told", "queue.rules:2:9: some.ptl has events of this number already" in done.stderr and
+      "queue.data has" not in done.stderr, done.stderr)
 check("two inputs", done.returncode == 0 and "events of PTWRITE packets: 12" in done.stderr, done.stderr)
 
 # ---- operands that do not fit ---------------------------------------------------------------------------------
