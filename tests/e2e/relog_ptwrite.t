@@ -141,6 +141,16 @@ check("why counts values of PTWRITE", "Queue/Pair" in done.stdout and "id=3 in 1
 done = run(RELOG, "-f", "-q", "out.ptl", "--calls", "note: length == 9", "-o", "window.ptl")
 check("windows by values of PTWRITE", done.returncode == 0 and [fields(e) for e in events("window.1.ptl") if e["event"] == "Length"] == [{"length": 9}],
       done.stderr)
+run(DUMP, "html", "-f", "-o", "out.html", "out.ptl")
+with open(path("out.html"), encoding="utf-8") as file:
+    page = file.read()
+check("html has the values", all(f"length={one['length']}" in page and f"id={one['id']} kind={NAMES[one['kind']]}" in page for one in TRUTH), len(page))
+if shutil.which("gdb"):
+    done = run(DUMP, "gdb", "--batch", "-x", "monitor events Queue/Pair", "out.ptl")
+    found = re.findall(r"Queue/Pair  id=(\d+) kind=(\w+)", done.stdout + done.stderr)
+    check("gdb lists the values", found == [(str(one["id"]), NAMES[one["kind"]]) for one in TRUTH], found, done)
+else:
+    skip("gdb lists the values", "there is no gdb")
 done = run(DUMP, "info", "--check", "out.ptl")
 check("the output is valid", done.returncode == 0, done.stdout, done.stderr)
 
