@@ -18,6 +18,7 @@
 #include "relog/input_etl.h"
 #include "relog/input_event_header.h"
 #include "relog/input_perf.h"
+#include "relog/rules/stage.h"
 
 #define START_SIZE 512
 
@@ -118,6 +119,12 @@ static int wait_for_input(const struct relog_settings *settings, const char *nam
 	return status;
 }
 
+/* Whether the input can be processed while it is written. pt: the input may have Intel PT. */
+static bool can_stream(const struct relog_settings *settings, bool pt)
+{
+	return relog_settings_stream(settings, pt) && !relog_rules_need_whole(settings);
+}
+
 /* Adds a trace that is being written as a live input. Takes fd over if *added, or on failure. */
 static int add_live(const struct relog_settings *settings, struct ptl_relogger *relogger, int fd, const char *name,
 		    bool *added)
@@ -126,7 +133,7 @@ static int add_live(const struct relog_settings *settings, struct ptl_relogger *
 
 	relog_follow_begin(fd);
 	*added = !ptl_is_closed(fd) && relog_follow_is_trace(fd) &&
-		 (relog_settings_stream(settings, true) || !relog_follow_may_have_pt(fd, name));
+		 (can_stream(settings, true) || !relog_follow_may_have_pt(fd, name));
 	if (!*added) {
 		relog_follow_end();
 		return 0;
@@ -148,7 +155,7 @@ static int add_file(const struct relog_settings *settings, struct ptl_relogger *
 	int fd;
 	int status = open_input(settings, path, &fd);
 
-	if (!status && relog_settings_stream(settings, false)) {
+	if (!status && can_stream(settings, false)) {
 		status = add_live(settings, relogger, fd, name, &added);
 		if (status || added)
 			return status;

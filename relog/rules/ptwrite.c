@@ -29,7 +29,7 @@ struct operands {
 	size_t count, capacity;
 };
 
-/* What many events have in common. The structure has no padding, as its bytes are a key. */
+/* Thread, CPU, input and rule of events. The structure has no padding, because its bytes are a key of a map. */
 struct source {
 	uint32_t pid, tid, cpu; /* of the output */
 	uint32_t input;
@@ -68,7 +68,7 @@ struct rules_ptwrites {
 	struct rules_ptwrite_counts counts; /* unnamed, unlocated */
 	struct made *made;                  /* ordered by time */
 	size_t made_count, made_capacity;
-	size_t next; /* index of the first event that was not injected */
+	size_t next; /* index of the next event to inject */
 	struct source *sources;
 	size_t source_count, source_capacity;
 	struct common_byte_map source_numbers; /* by the bytes of a source */
@@ -385,7 +385,7 @@ static bool find_provider(const struct ptl_relogger *relogger, const char *name,
 	return false;
 }
 
-/* Settles the GUID of a provider that has only a name: as in the traces, else the GUID of the name. */
+/* Sets the GUID of a provider with a name only: the GUID in a schema of the traces, else the GUID made from the name. */
 static int settle_provider(struct rules_ptwrites *ptwrites, const struct ptl_relogger *relogger,
 			   const struct rules_provider *wanted)
 {

@@ -34,13 +34,13 @@ bool rules_site_has(const struct rules_code_names *names, const struct rules_sit
 void rules_function_of(const struct rules_code_names *names, const struct rules_instruction *instruction,
 		       struct ptl_bytes *text);
 
-/* What a search for the code of a site found; a larger number is a better finding. */
+/* Result of the search for the code of a site. A larger number is a better result. */
 enum rules_site_finding {
 	RULES_SITE_NO_IMAGE,       /* no image is called so */
 	RULES_SITE_NO_NAME,        /* no function, or no source line */
 	RULES_SITE_OUTSIDE,        /* the address is outside of the image or function */
 	RULES_SITE_NO_INSTRUCTION, /* the instruction is no PTWRITE */
-	RULES_SITE_NOT_EXECUTED,   /* the code may have a PTWRITE, which was not executed */
+	RULES_SITE_NOT_EXECUTED,   /* no PTWRITE was executed in the code */
 	RULES_SITE_TAKEN,          /* an earlier site has the instruction */
 };
 

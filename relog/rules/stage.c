@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <ptl/kernel.h>
 
@@ -247,7 +248,7 @@ static int report_site(void *context, const struct query_place *at, const char *
 	return report_unmatched(context, at, text);
 }
 
-/* Warns of a trace that the rules may have been applied to before. */
+/* Warns of input traces with events of an earlier run of the rules. */
 static void note_repeated(const struct stage *stage, const struct rules_ptwrite *ptwrite, size_t index)
 {
 	for (size_t i = 0; i < ptl_relogger_input_count(stage->relogger); i++) {
@@ -300,6 +301,20 @@ static int ptwrites_end(void *context, struct ptl_relogger *relogger)
 	return status;
 }
 
+bool relog_rules_need_whole(const struct relog_settings *settings)
+{
+	struct rules rules;
+	struct stat info;
+	bool needs;
+
+	if (!settings->rules || stat(settings->rules, &info) < 0 || !S_ISREG(info.st_mode) ||
+	    rules_read(settings->rules, &rules) < 0)
+		return false;
+	needs = rules.ptwrites != NULL;
+	rules_free(&rules);
+	return needs;
+}
+
 static int add_ptwrites(struct stage *stage, const struct relog_settings *settings, struct ptl_relogger *relogger)
 {
 	const struct ptl_relogger_callbacks callbacks = {
@@ -309,11 +324,12 @@ static int add_ptwrites(struct stage *stage, const struct relog_settings *settin
 
 	if (!first)
 		return 0;
-	if (relog_settings_stream(settings, false))
-		return common_fail(PTL_MISUSE,
-				   "%s:%u:%u: ptwrite needs the whole trace: apply these rules when the recording has "
-				   "ended, without --follow and --live",
-				   stage->rules.name, first->at.line, first->at.column);
+	if (relog_settings_stream(settings, false) && !relog_rules_need_whole(settings))
+		return common_fail(
+			PTL_MISUSE,
+			"%s:%u:%u: ptwrite needs the whole trace, for which --follow does not wait with rules of a "
+			"pipe: put the rules into a file",
+			stage->rules.name, first->at.line, first->at.column);
 	status = rules_ptwrites_new(&stage->rules, &stage->ptwrites);
 	return status < 0 ? status : ptl_relogger_callbacks(relogger, &callbacks, stage);
 }

@@ -7,4 +7,10 @@
 
 extern const struct relog_stage relog_stage_rules;
 
+/*
+ * Whether the rules need the whole input before its first event: ptwrite statements decode the flow. False for rules from a
+ * pipe, which can be read once only, and for rules that cannot be read.
+ */
+bool relog_rules_need_whole(const struct relog_settings *settings);
+
 #endif

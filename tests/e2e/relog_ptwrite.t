@@ -7,9 +7,11 @@ import os
 import re
 import shutil
 import struct
+import subprocess
 import sys
+import time
 
-from scratch_test import DUMP, RELOG, check, path, plan, run, skip, write
+from scratch_test import DUMP, RELOG, check, path, plan, run, scratch, skip, write
 
 sys.path.insert(0, os.path.join(os.environ["PTL_TESTS"], "reader"))
 import perf_file  # noqa: E402
@@ -239,10 +241,27 @@ for rule, message in (('ptwrite "note" as queue { utf8 t; }', "expected fields o
           os.path.exists(path("bad.ptl")), done.stderr)
 done = relog("out.ptl", 'provider "Queue" as queue;\nptwrite "note" as queue id 1 { u16 other; u16 more; }\n', "clash.ptl")
 check("a number with another schema in the trace", done.returncode != 0 and "have another schema (Length)" in done.stderr, done.stderr)
-with open(path("out.ptl"), "rb") as file:
+
+# ---- traces that are being written ------------------------------------------------------------------------------------
+
+run(RELOG, "-q", "-f", "queue.data", "-o", "plain.ptl")
+with open(path("plain.ptl"), "rb") as file:
     whole = file.read()
-write("part.ptl", whole[:len(whole) - 200])
-done = relog("part.ptl", RULES, "follow.ptl", "--follow")
-check("--follow is refused", done.returncode == 2 and "ptwrite needs the whole trace" in done.stderr, done.returncode, done.stderr)
+with open(path("growing.ptl"), "wb") as growing:
+    growing.write(whole[:len(whole) // 2])
+    growing.flush()
+    write("queue.rules", RULES)
+    with subprocess.Popen([RELOG, "-f", "--follow", "growing.ptl", "--rules", "queue.rules", "-o", "followed.ptl"], cwd=scratch,
+                          stderr=subprocess.PIPE, text=True) as follower:
+        time.sleep(0.5)
+        growing.write(whole[len(whole) // 2:])
+        growing.close()
+        said = follower.communicate(timeout=60)[1]
+check("--follow waits for the whole trace", follower.returncode == 0 and [fields(e) for e in events("followed.ptl")] == [fields(e) for e in got],
+      said)
+done = run("sh", "-c", f"cat queue.rules | {RELOG} -f --follow plain.ptl --rules /dev/stdin -o piped.ptl")
+check("--follow with rules of a pipe is refused", done.returncode == 2 and "ptwrite needs the whole trace" in done.stderr, done.returncode, done.stderr)
+done = run("sh", "-c", f"cat queue.rules | {RELOG} -f plain.ptl --rules /dev/stdin -o piped.ptl")
+check("rules of a pipe", done.returncode == 0 and len(events("piped.ptl")) == 18, done.stderr)
 
 plan()
