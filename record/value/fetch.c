@@ -125,6 +125,12 @@ static const char *add_text(struct value_fetch *fetch, const struct place *place
 									       : too_complex;
 }
 
+/* Returns the bytes that the kernel reads for a number: a bit field may need 3, 5, 6 or 7 bytes. */
+static unsigned fetched_size(unsigned size)
+{
+	return size > 4 ? 8 : size == 3 ? 4 : size;
+}
+
 /*
  * Adds the memory at the place. The text at the same address tells whether the memory is readable: the kernel has the
  * number 0 for memory that is not readable, and no text.
@@ -135,11 +141,11 @@ static const char *add_load(struct value_fetch *fetch, struct place *place, unsi
 	char text[VALUE_FETCH_TEXT], typed[VALUE_FETCH_TEXT];
 	const char *why;
 
-	if (size != 1 && size != 2 && size != 4 && size != 8)
-		return "uprobes read 1, 2, 4 or 8 bytes";
-	if (!print_memory(place, text) || !print_number(text, size, typed))
+	if (!size || size > 8)
+		return "uprobes read 8 bytes at most";
+	if (!print_memory(place, text) || !print_number(text, fetched_size(size), typed))
 		return too_complex;
-	why = add(fetch, typed, size, &link->number);
+	why = add(fetch, typed, fetched_size(size), &link->number);
 	if (!why)
 		why = add_text(fetch, place, &link->text);
 	/* The kernel follows pointers of 8 bytes only. */
@@ -280,10 +286,10 @@ static bool take_load(struct value_sample *sample, const struct value_fetch_link
 	size_t readable;
 	bool cut;
 
-	*value = value_fetch_number(sample, link->number);
+	*value = value_fetch_number(sample, link->number) & UINT64_MAX >> (64 - 8 * size);
 	if (*value >> 8 * (size - 1))
 		return true;
-	if ((address & 4095) + size > 4096)
+	if ((address & 4095) + fetched_size(size) > 4096)
 		sample->address = VALUE_MISSING_PAGE;
 	else if (*value || value_fetch_text(sample, link->text, &readable, &cut))
 		return true;

@@ -37,6 +37,7 @@ struct node {
 	struct node *next;
 	unsigned low : 3, high : 5;
 	int below : 4;
+	unsigned long near : 12, wide : 50;
 	long many[3];
 	char letters[8];
 	union {
@@ -95,9 +96,9 @@ NOT_INLINED int members(struct node *n, int index)
 {
 	say("\"event\": \"members\", \"n->value\": %d, \"n->next->name\": \"%s\", \"n->low\": %u, \"n->high\": %u, "
 	    "\"n->below\": %d, \"n->many[2]\": %ld, \"*n->many\": %ld, \"n->letters\": \"%.8s\", \"n->word\": %u, "
-	    "\"n->next->bytes[1]\": %u, \"index\": %d",
+	    "\"n->next->bytes[1]\": %u, \"n->wide\": %lu, \"index\": %d",
 	    n->value, n->next->name, n->low, n->high, n->below, n->many[2], n->many[0], n->letters, n->word,
-	    n->next->bytes[1], index);
+	    n->next->bytes[1], (unsigned long)n->wide, index);
 	return n->value + index;
 }
 
@@ -183,6 +184,8 @@ static void run_structures(void)
 		.low = 5,
 		.high = 17,
 		.below = -3,
+		.near = 5,
+		.wide = 1ul << 49 | 77,
 		.many = {10, 20, 30},
 		.letters = "eight ch",
 		.word = 0xfffffffe,

@@ -13,7 +13,7 @@ C_VALUES = {
     "numbers": "numbers",
     "text": "text(a, b, c, $return)",
     "members": "members(n->value, n->next->name, n->low, n->high, n->below, n->many[2], *n->many, n->letters, n->word, "
-               "n->next->bytes[1], index, $return)",
+               "n->next->bytes[1], n->wide, index, $return)",
     "structures": "structures(a, b, c.second, i, j, $return)",
     "small_result": "small_result($return)",
     "mixed_result": "mixed_result($return)",
