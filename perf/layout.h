@@ -180,6 +180,11 @@ enum perf_intel_pt_word {
 	PERF_PT_WORDS,
 };
 
+/* ID_INDEX: u64 count; for each event id, index, CPU, thread; then for each event process of the machine, virtual CPU. */
+#define PERF_INDEX_ENTRY 32u
+#define PERF_INDEX_THREAD 24u
+#define PERF_INDEX_GUEST 16u
+
 /* AUX.flags */
 #define PERF_AUX_FLAG_TRUNCATED 1u
 #define PERF_AUX_FLAG_PARTIAL 4u

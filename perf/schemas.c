@@ -135,6 +135,7 @@ const struct ptl_schema perf_schemas[] = {
 	EVENT(PERF_RECORD_CGROUP, "Cgroup", cgroup),
 	EVENT(PERF_RECORD_TEXT_POKE, "TextPoke", text_poke),
 	EVENT(PERF_RECORD_AUX_OUTPUT_HW_ID, "AuxOutputHardwareId", hardware_id),
+	EVENT(PERF_RECORD_ID_INDEX, "IdIndex", bytes),
 	EVENT(PERF_RECORD_AUXTRACE_ERROR, "AuxtraceError", bytes),
 	EVENT(PERF_RECORD_STAT_CONFIG, "StatConfig", bytes),
 	EVENT(PERF_RECORD_STAT, "Stat", stat_fields),

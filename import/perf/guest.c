@@ -11,9 +11,6 @@
 #include "common/vector.h"
 #include "perf/layout.h"
 
-#define ENTRY 32u /* bytes of an entry: id, index, CPU, thread */
-#define ENTRY_THREAD 24u
-#define GUEST_ENTRY 16u /* bytes of the entry's second part: process of the machine, virtual CPU */
 #define BODY_MAX 65536u /* bytes of a record */
 #define MAPPING_BASE 8u /* offset of the address in MMAP and MMAP2 */
 #define KERNEL_BIT (1ull << 63)
@@ -42,7 +39,7 @@ static int add_thread(struct perf_guests *guests, const struct perf_guest_event 
 /* entry: the first part of an entry. guest: the second part. */
 static int add_event(struct perf_guests *guests, const uint8_t *entry, const uint8_t *guest)
 {
-	const uint64_t id = common_load64(entry), thread = common_load64(entry + ENTRY_THREAD);
+	const uint64_t id = common_load64(entry), thread = common_load64(entry + PERF_INDEX_THREAD);
 	const uint64_t pid = common_load64(guest), cpu = common_load64(guest + 8);
 	struct perf_guest_event event = {.cpu = cpu < PTL_MACHINE_IDS ? (uint32_t)cpu : PTL_NO_CPU,
 					 .thread = thread < PTL_NO_ID ? (uint32_t)thread : PTL_NO_ID};
@@ -67,11 +64,25 @@ int perf_guests_index(struct perf_guests *guests, const struct perf_record *reco
 	int status = 0;
 
 	/* The second part of the entries is missing before perf 6.0. */
-	if (!count || count > (record->size - 8) / (ENTRY + GUEST_ENTRY))
+	if (!count || count > (record->size - 8) / (PERF_INDEX_ENTRY + PERF_INDEX_GUEST))
 		return 0;
 	for (uint64_t i = 0; !status && i < count; i++)
-		status = add_event(guests, entries + i * ENTRY, entries + count * ENTRY + i * GUEST_ENTRY);
+		status = add_event(guests, entries + i * PERF_INDEX_ENTRY,
+				   entries + count * PERF_INDEX_ENTRY + i * PERF_INDEX_GUEST);
 	return status;
+}
+
+bool perf_guests_named(const struct perf_record *record)
+{
+	const uint64_t count = record->size >= 8 ? common_load64(record->body) : 0;
+	const uint8_t *guest = record->body + 8 + count * PERF_INDEX_ENTRY;
+
+	if (count > (record->size - 8) / (PERF_INDEX_ENTRY + PERF_INDEX_GUEST))
+		return false;
+	for (uint64_t i = 0; i < count; i++)
+		if (common_load64(guest + i * PERF_INDEX_GUEST))
+			return true;
+	return false;
 }
 
 bool perf_guests_runs(const struct perf_guests *guests, uint32_t tid, uint32_t *event)

@@ -33,6 +33,9 @@ struct perf_guests {
 /* Reads an ID_INDEX record. Returns PTL_CORRUPT (too many machines), PTL_NO_MEMORY. */
 int perf_guests_index(struct perf_guests *guests, const struct perf_record *record);
 
+/* Whether an ID_INDEX record names virtual machines. */
+bool perf_guests_named(const struct perf_record *record);
+
 /*
  * If the record is of a virtual machine: sets sample->machine, and replaces the ids of processes, threads and CPUs in
  * *sample and in *record, whose body becomes a copy that is valid until the next call. Returns PTL_NO_MEMORY.

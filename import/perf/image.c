@@ -121,16 +121,22 @@ static bool is_the_one(const struct perf_import *import, const struct perf_mappi
 	return size && size >= mapping->id.size && !memcmp(id, mapping->id.bytes, mapping->id.size);
 }
 
-/* Opens a file of the cache `folder`. */
+/*
+ * Opens a file of the cache `folder`. Older versions of perf, and ptl-dump perf, have the file itself in the place of a
+ * folder with the file.
+ */
 static int open_cached(const char *folder, const struct perf_build_id *id, const char *name, char *path, size_t room,
 		       struct stat *info)
 {
+	int fd;
 	int used = snprintf(path, room, "%.4000s/.build-id/%02x/", folder, id->bytes[0]);
 
 	for (size_t i = 1; i < id->size; i++)
 		used += snprintf(path + used, room - (size_t)used, "%02x", id->bytes[i]);
 	snprintf(path + used, room - (size_t)used, "/%s", name);
-	return common_open_regular(path, info);
+	fd = common_open_regular(path, info);
+	path[used] = fd < 0 ? 0 : path[used];
+	return fd < 0 ? common_open_regular(path, info) : fd;
 }
 
 int perf_image_cached(const struct perf_import *import, const struct perf_mapping *mapping, const char *name,

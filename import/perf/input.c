@@ -187,12 +187,16 @@ static int take_attr(struct perf_import *import, const struct perf_record *recor
 	return perf_attrs_record(&import->attrs, record);
 }
 
-/* Learns the virtual machines. The rest of the record is data that other records have, too. */
+static int keep_own(struct perf_import *import, const struct perf_record *record);
+
+/* Learns the virtual machines. Without virtual machines, the record is data that other records have, too. */
 static int take_index(struct perf_import *import, const struct perf_record *record)
 {
 	const int status = perf_guests_index(&import->guests, record);
 
-	return status ? status : leave_out(import, record);
+	if (status)
+		return status;
+	return perf_guests_named(record) ? keep_own(import, record) : leave_out(import, record);
 }
 
 static int take_event_type(struct perf_import *import, const struct perf_record *record)

@@ -168,10 +168,10 @@ def inject(machine, file, *more):
     return run("perf", "inject", "-i", "host.data", f"--guest-data=guest.data,{PID},{OFFSET}", "-o", "both.data", *more)
 
 
-def our_flow(*options):
+def our_flow(*options, trace="out.ptl"):
     """Returns the addresses executed by each thread, and the gaps of each thread."""
     flow, gaps = {}, {}
-    for line in run(DUMP, "flow", "-l", "insn", "--json", *options, "out.ptl").stdout.splitlines():
+    for line in run(DUMP, "flow", "-l", "insn", "--json", *options, trace).stdout.splitlines():
         event = json.loads(line)
         if event["type"] == "instruction":
             flow.setdefault(event["tid"], []).append(int(event["ip"], 16))
@@ -180,10 +180,10 @@ def our_flow(*options):
     return flow, gaps
 
 
-def perf_flow(*options):
+def perf_flow(name, *options):
     """Returns the addresses that perf executes on each virtual CPU. perf also counts VMRESUME, which is the host's."""
     found = {}
-    shown = run("perf", "script", "-i", "both.data", "--itrace=i0ns", "-F", "tid,ip,machine_pid,vcpu", *options).stdout
+    shown = run("perf", *options, "script", "-i", name, "--itrace=i0ns", "-F", "tid,ip,machine_pid,vcpu").stdout
     for line in shown.splitlines():
         match = re.match(rf"VM: +{PID} VCPU:(\d+) +(?:\d+/)?-?\d+ +([0-9a-f]+)$", line)
         if match and int(match[2], 16) != TEXT + 0x15:
@@ -215,8 +215,23 @@ def judge(name, host, guests, order, gaps=(), engines=ENGINES):
     check(f"{name}: the engines agree", done.returncode == 0, done)
     # perf leaves TEXT_POKE of guests out.
     if order is not None:
-        theirs = perf_flow()
+        theirs = perf_flow("both.data")
         check(f"{name}: perf executes the same on each virtual CPU", theirs == order, hexes(theirs), hexes(order))
+    exported(name, order)
+
+
+def exported(name, order):
+    """ptl-dump perf writes a file in the form of perf inject --guest-data."""
+    for place in ("again.data", "again.data.debug"):
+        shutil.rmtree(path(place), ignore_errors=True)
+    done = run(DUMP, "perf", "-f", "--kcore", "-o", "again.data", "out.ptl")
+    check(f"{name}: is exported", done.returncode == 0 and ("left out" not in done.stderr or order is None), done)
+    if order is not None:
+        theirs = perf_flow("again.data", "--buildid-dir", path("again.data.debug"))
+        check(f"{name}: perf executes the same of the exported file", theirs == order, hexes(theirs), hexes(order))
+    run(RELOG, "-f", "-q", "--buildid-dir", "again.data.debug", "again.data", "-o", "again.ptl")
+    first, again = our_flow()[0], our_flow(trace="again.ptl")[0]
+    check(f"{name}: ptl-relog reads the same flow of the exported file", first == again, hexes(first), hexes(again))
 
 
 def of_a_thread(machine, guest):

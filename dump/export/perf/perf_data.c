@@ -26,6 +26,8 @@ struct perf {
 	struct dump_perf_cache cache;
 	struct dump_perf_code code;
 	struct dump_perf_kernel kernel;
+	struct dump_perf_guests guests;
+	struct dump_perf_kernel *guest_kernels; /* owned; by machine, from 1 on */
 	struct dump_perf_events events;
 	struct common_hash_map threads; /* pid by tid */
 	struct ptl_bytes storage, name;
@@ -38,7 +40,8 @@ struct perf {
 /* Code of the kernel, process 0, is executed by all processes. */
 static bool wants(const struct perf *perf, uint32_t pid)
 {
-	return !pid || common_id_set_has(&perf->run->options->filter.pids, pid);
+	return !pid || dump_perf_guests_is_kernel(&perf->guests, pid) ||
+	       common_id_set_has(&perf->run->options->filter.pids, pid);
 }
 
 /* Whether the options select an event that is no process, thread or mapping. */
@@ -48,6 +51,29 @@ static bool selects(const struct perf *perf, const struct ptl_event *event)
 
 	return analysis_filter_wants_thread(filter, event->pid, event->tid) &&
 	       (event->cpu == PTL_NO_CPU || common_id_set_has(&filter->cpus, event->cpu));
+}
+
+/* Returns the kernel whose code a process has; NULL: the process is no kernel. */
+static struct dump_perf_kernel *kernel_of(struct perf *perf, uint32_t pid)
+{
+	if (!pid)
+		return &perf->kernel;
+	return dump_perf_guests_is_kernel(&perf->guests, pid) ? &perf->guest_kernels[pid / PTL_MACHINE_IDS] : NULL;
+}
+
+/* Finds the virtual machines, which the other events refer to. */
+static int gather_guests(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+{
+	struct perf *perf = context;
+
+	(void)trace;
+	return dump_perf_guests_note(&perf->guests, event);
+}
+
+/* Whether the stream has packets that the streams of the host have, too. */
+static bool is_guest_stream(const struct perf *perf, const struct ptl_stream *stream)
+{
+	return dump_perf_guests_machine(&perf->guests, stream->cpu) != 0;
 }
 
 /* ---- code ---------------------------------------------------------------------------------------- */
@@ -94,29 +120,35 @@ static int gather_mapping(struct perf *perf, const struct ptl_event *event, cons
 {
 	const struct ptl_symbol_table *symbols = flow_symbols_table(perf->symbols, image);
 	const bool old = event->descriptor.opcode == PTL_OPCODE_START_RUNDOWN || event->time <= perf->file.start;
+	struct dump_perf_kernel *kernel = kernel_of(perf, image->process_id);
 
-	if (image->process_id)
+	if (!kernel)
 		return image->has_code ? dump_perf_cache_add(&perf->cache, image, symbols) : 0;
 	if (!is_change(event))
-		return dump_perf_kernel_add(&perf->kernel, event, image, symbols, old);
-	dump_perf_kernel_fill(&perf->kernel, image);
+		return dump_perf_kernel_add(kernel, event, image, symbols, old);
+	dump_perf_kernel_fill(kernel, image);
 	return 0;
 }
 
 static int gather_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct perf *perf = context;
+	struct dump_perf_kernel *kernel;
 	struct ptl_image_event image;
 	int status;
 
-	perf->file.switches |= event->descriptor.opcode == PTL_OPCODE_CONTEXT_SWITCH &&
+	perf->file.switches |= !dump_perf_guests_machine(&perf->guests, event->cpu) &&
+			       event->descriptor.opcode == PTL_OPCODE_CONTEXT_SWITCH &&
 			       ptl_switch_decode(event, &(struct ptl_switch_event){0}) == 0;
 	if (take_mapping(perf, event, &image))
 		return gather_mapping(perf, event, &image);
 	if (!selects(perf, event))
 		return 0;
 	status = dump_perf_events_gather(&perf->events, &perf->file, trace, event);
-	return status ? status : dump_perf_kernel_note(&perf->kernel, event);
+	if (status)
+		return status;
+	kernel = kernel_of(perf, event->pid == PTL_NO_ID ? 0 : event->pid);
+	return dump_perf_kernel_note(kernel ? kernel : &perf->kernel, event);
 }
 
 /*
@@ -226,14 +258,15 @@ static void put_switch(struct perf *perf, const struct ptl_event *event, const s
 static int put_mapped(struct perf *perf, const struct ptl_event *event, const struct ptl_image_event *image)
 {
 	const bool rundown = event->descriptor.opcode == PTL_OPCODE_START_RUNDOWN;
+	const struct dump_perf_kernel *kernel = kernel_of(perf, image->process_id);
 	const struct dump_perf_place place = {image->process_id,
 					      event->tid == PTL_NO_ID ? image->process_id : event->tid, event->cpu,
 					      rundown ? dump_perf_time(&perf->file, event->time) : event->time};
 
-	if (image->process_id)
+	if (!kernel)
 		put_mapping(perf, &place, image);
 	else
-		dump_perf_kernel_change(&perf->kernel, &perf->file, &perf->code, event, image, !is_change(event),
+		dump_perf_kernel_change(kernel, &perf->file, &perf->code, event, image, !is_change(event),
 					&perf->missing);
 	return perf->name.failed ? common_fail_memory("a name", perf->name.size) : 0;
 }
@@ -252,13 +285,14 @@ static int put_event(void *context, struct ptl_trace *trace, const struct ptl_ev
 		return put_mapped(perf, event, &image);
 	perf->storage.size = 0;
 	if (ptl_process_decode(event, &perf->storage, &process) == 0)
-		return process.process_id && wants(perf, process.process_id)
+		return !kernel_of(perf, process.process_id) && wants(perf, process.process_id)
 			       ? put_process(perf, &place, &process, opcode)
 			       : 0;
 	perf->storage.size = 0;
 	if (ptl_thread_decode(event, &perf->storage, &thread) == 0)
-		return thread.process_id && wants(perf, thread.process_id) ? put_thread(perf, &place, &thread, opcode)
-									   : 0;
+		return !kernel_of(perf, thread.process_id) && wants(perf, thread.process_id)
+			       ? put_thread(perf, &place, &thread, opcode)
+			       : 0;
 	if (ptl_switch_decode(event, &change) == 0) {
 		if (opcode == PTL_OPCODE_CONTEXT_SWITCH && event->cpu != PTL_NO_CPU)
 			put_switch(perf, event, &change);
@@ -277,7 +311,7 @@ static bool wants_stream(const struct perf *perf, const struct ptl_stream *strea
 {
 	const struct analysis_filter *filter = &perf->run->options->filter;
 
-	return stream->kind == PTL_KIND_PT &&
+	return stream->kind == PTL_KIND_PT && !is_guest_stream(perf, stream) &&
 	       (stream->pid == PTL_NO_ID || analysis_filter_wants_thread(filter, stream->pid, stream->tid)) &&
 	       (stream->cpu == PTL_NO_CPU || common_id_set_has(&filter->cpus, stream->cpu));
 }
@@ -416,6 +450,8 @@ static int put_all(struct perf *perf, const struct flow_timeline *timeline)
 	for (size_t i = 0; i < ptl_stream_count(trace); i++) {
 		const struct ptl_stream *stream = ptl_stream_at(trace, i);
 
+		if (is_guest_stream(perf, stream))
+			continue;
 		perf->file.has_packets |= stream->kind == PTL_KIND_PT;
 		perf->file.per_cpu |= stream->kind == PTL_KIND_PT && stream->cpu != PTL_NO_CPU;
 	}
@@ -424,9 +460,12 @@ static int put_all(struct perf *perf, const struct flow_timeline *timeline)
 	dump_perf_begin(&perf->file, ptl_trace_machine(trace), filters.size ? common_text_string(&filters) : "");
 	common_bytes_free(&filters);
 	dump_perf_kernel_map(&perf->kernel, &perf->file);
+	for (uint32_t i = 1; i <= perf->guests.machines; i++)
+		dump_perf_kernel_map(&perf->guest_kernels[i], &perf->file);
 	status = ptl_process(trace, NULL, &putting, perf);
 	if (!status)
 		status = dump_perf_events_finish(&perf->events, &perf->file);
+	dump_perf_index(&perf->file);
 	dump_perf_events_lose(&perf->events, &perf->file, trace, &perf->lost);
 	if (!status)
 		status = put_streams(perf);
@@ -437,6 +476,10 @@ static void free_perf(struct perf *perf)
 {
 	dump_perf_cache_free(&perf->cache);
 	dump_perf_kernel_free(&perf->kernel);
+	for (uint32_t i = 1; perf->guest_kernels && i <= perf->guests.machines; i++)
+		dump_perf_kernel_free(&perf->guest_kernels[i]);
+	free(perf->guest_kernels);
+	dump_perf_guests_free(&perf->guests);
 	dump_perf_events_free(&perf->events);
 	flow_symbols_close(perf->symbols);
 	common_hash_map_free(&perf->threads);
@@ -460,6 +503,8 @@ static void report(struct perf *perf, struct dump_perf_result *result)
 			  "losses that perf has no record for (ptl-dump info)");
 	dump_perf_events_report(&perf->events, left_out);
 	result->kernel = dump_perf_kernel_has_code(&perf->kernel);
+	for (uint32_t i = 1; i <= perf->guests.machines; i++)
+		result->kernel |= dump_perf_kernel_has_code(&perf->guest_kernels[i]);
 	result->guest = perf->guest;
 	result->packets = perf->file.has_packets;
 }
@@ -467,19 +512,49 @@ static void report(struct perf *perf, struct dump_perf_result *result)
 /* Reads all events once, to learn what the file has to describe. */
 static int gather(struct perf *perf)
 {
+	const struct ptl_callbacks guests = {.size = sizeof(guests), .event = gather_guests};
 	const struct ptl_callbacks gathering = {.size = sizeof(gathering), .event = gather_event};
-	int status = ptl_process(perf->run->trace, NULL, &gathering, perf);
+	int status = ptl_machine_count(perf->run->trace) > 1 ? ptl_process(perf->run->trace, NULL, &guests, perf) : 0;
 
+	if (!status) {
+		perf->guest_kernels = calloc(perf->guests.machines + 1, sizeof(*perf->guest_kernels));
+		status = perf->guest_kernels ? 0 : common_fail_memory("kernels", sizeof(*perf->guest_kernels));
+	}
+	for (uint32_t i = 1; !status && i <= perf->guests.machines; i++)
+		perf->guest_kernels[i].machine = i;
+	perf->file.guests = &perf->guests;
+	if (!status)
+		status = ptl_process(perf->run->trace, NULL, &gathering, perf);
 	if (!status)
 		status = dump_perf_events_gathered(&perf->events, &perf->file);
 	if (status)
 		return status;
 	status = dump_perf_kernel_pair(&perf->kernel);
+	for (uint32_t i = 1; !status && i <= perf->guests.machines; i++)
+		status = dump_perf_kernel_pair(&perf->guest_kernels[i]);
 	dump_perf_events_describe(&perf->events, &perf->file);
 	dump_perf_kernel_programs(&perf->kernel, &perf->code, &perf->file.programs);
 	return perf->file.tracing.failed || perf->file.programs.failed
 		       ? common_fail_memory("descriptions", perf->file.tracing.size + perf->file.programs.size)
 		       : status;
+}
+
+/* Writes the folders of the kernels. */
+static int write_kernels(struct perf *perf, const char *core)
+{
+	int status = 0;
+
+	if (dump_perf_kernel_has_code(&perf->kernel))
+		status = dump_perf_kernel_write(&perf->kernel, &perf->code, core, "/kcore_dir", &perf->missing);
+	for (uint32_t i = 1; !status && i <= perf->guests.machines; i++) {
+		char part[40];
+
+		snprintf(part, sizeof(part), "/kcore_dir__%u", dump_perf_guests_pid(&perf->guests, i));
+		if (dump_perf_kernel_has_code(&perf->guest_kernels[i]))
+			status = dump_perf_kernel_write(&perf->guest_kernels[i], &perf->code, core, part,
+							&perf->missing);
+	}
+	return status;
 }
 
 int dump_perf_write(struct dump_run *run, const struct flow_timeline *timeline, const char *path, const char *folder,
@@ -499,8 +574,8 @@ int dump_perf_write(struct dump_run *run, const struct flow_timeline *timeline, 
 		status = dump_perf_cache_write(&perf.cache, &perf.code, folder, &perf.missing);
 	if (!status)
 		status = dump_perf_kernel_cache(&perf.kernel, folder);
-	if (!status && core && dump_perf_kernel_has_code(&perf.kernel))
-		status = dump_perf_kernel_write(&perf.kernel, &perf.code, core, &perf.missing);
+	if (!status && core)
+		status = write_kernels(&perf, core);
 	if (!status)
 		status = put_all(&perf, timeline);
 	if (perf.file.file && fclose(perf.file.file) != 0 && !status)

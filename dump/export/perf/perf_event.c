@@ -449,7 +449,7 @@ int dump_perf_events_put(struct dump_perf_events *events, struct dump_perf_file 
 		put_record(event, file);
 	else if (id == PERF_EVENT_SAMPLE_DETAIL)
 		events->details++;
-	else
+	else if (id != PERF_RECORD_ID_INDEX) /* the file has its own */
 		events->records++;
 	return 0;
 }

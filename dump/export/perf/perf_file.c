@@ -95,6 +95,33 @@ static void put_integer(struct dump_perf_file *file, uint64_t value, size_t size
 	common_write_le(&file->body, value, size);
 }
 
+/* Appends the number of a process or thread. Each virtual machine has numbers of its own. */
+static void put_id(struct dump_perf_file *file, uint32_t id)
+{
+	put_integer(file, dump_perf_guests_machine(file->guests, id) ? id % PTL_MACHINE_IDS : id, 4);
+}
+
+/* Returns the id of the event whose records tell this place. */
+static uint64_t event_id(const struct dump_perf_file *file, const struct dump_perf_place *place)
+{
+	uint32_t machine = dump_perf_guests_machine(file->guests, place->pid);
+
+	if (!machine)
+		machine = dump_perf_guests_machine(file->guests, place->cpu);
+	return machine ? FIRST_EVENT_ID + file->attr_count + dump_perf_guests_find(file->guests, machine, place->cpu)
+		       : SAMPLE_ID;
+}
+
+/* Returns the mode of the CPU in a record of this place. */
+static uint32_t mode_of(const struct dump_perf_file *file, const struct dump_perf_place *place, uint32_t misc)
+{
+	const bool kernel = (misc & PERF_MISC_CPUMODE_MASK) == MISC_KERNEL;
+
+	if (event_id(file, place) == SAMPLE_ID)
+		return misc;
+	return (misc & ~PERF_MISC_CPUMODE_MASK) | (kernel ? PERF_MISC_GUEST_KERNEL : PERF_MISC_GUEST_USER);
+}
+
 /* Appends a zero-terminated string, padded to 8 bytes. */
 static void put_name(struct dump_perf_file *file, const char *name, size_t most)
 {
@@ -109,12 +136,12 @@ static void put_name(struct dump_perf_file *file, const char *name, size_t most)
 /* Appends the fields at the end of every kernel record. */
 static void put_place(struct dump_perf_file *file, const struct dump_perf_place *place)
 {
-	put_integer(file, place->pid, 4);
-	put_integer(file, place->tid, 4);
+	put_id(file, place->pid);
+	put_id(file, place->tid);
 	put_integer(file, place->time, 8);
-	put_integer(file, place->cpu == PTL_NO_CPU ? 0 : place->cpu, 4);
+	put_id(file, place->cpu == PTL_NO_CPU ? 0 : place->cpu);
 	put_integer(file, 0, 4);
-	put_integer(file, SAMPLE_ID, 8);
+	put_integer(file, event_id(file, place), 8);
 }
 
 static void write_record(struct dump_perf_file *file, uint32_t type, uint32_t misc)
@@ -132,23 +159,23 @@ static void write_record(struct dump_perf_file *file, uint32_t type, uint32_t mi
 
 void dump_perf_comm(struct dump_perf_file *file, const struct dump_perf_place *place, const char *name, bool exec)
 {
-	put_integer(file, place->pid, 4);
-	put_integer(file, place->tid, 4);
+	put_id(file, place->pid);
+	put_id(file, place->tid);
 	put_name(file, name, COMM_SIZE);
 	put_place(file, place);
-	write_record(file, RECORD_COMM, exec ? MISC_COMM_EXEC : 0);
+	write_record(file, RECORD_COMM, mode_of(file, place, exec ? MISC_COMM_EXEC : 0));
 }
 
 static void fork_or_exit(struct dump_perf_file *file, const struct dump_perf_place *place, uint32_t parent,
 			 uint32_t type)
 {
-	put_integer(file, place->pid, 4);
-	put_integer(file, parent, 4);
-	put_integer(file, place->tid, 4);
-	put_integer(file, parent, 4);
+	put_id(file, place->pid);
+	put_id(file, parent);
+	put_id(file, place->tid);
+	put_id(file, parent);
 	put_integer(file, place->time, 8);
 	put_place(file, place);
-	write_record(file, type, 0);
+	write_record(file, type, mode_of(file, place, 0));
 }
 
 void dump_perf_fork(struct dump_perf_file *file, const struct dump_perf_place *place, uint32_t parent)
@@ -172,20 +199,22 @@ static void put_build_id(struct dump_perf_file *file, const struct dump_perf_map
 
 void dump_perf_mmap(struct dump_perf_file *file, const struct dump_perf_place *place, const struct dump_perf_map *map)
 {
-	put_integer(file, place->pid, 4);
-	put_integer(file, place->tid, 4);
+	put_id(file, place->pid);
+	put_id(file, place->tid);
 	put_integer(file, map->base, 8);
 	put_integer(file, map->size, 8);
 	put_integer(file, map->offset, 8);
 	put_build_id(file, map);
 	put_name(file, map->name, NAME_MAX_SIZE);
 	put_place(file, place);
-	write_record(file, RECORD_MMAP2, MISC_USER | (map->has_build_id ? MISC_MMAP_BUILD_ID : 0));
+	write_record(file, RECORD_MMAP2,
+		     mode_of(file, place, MISC_USER | (map->has_build_id ? MISC_MMAP_BUILD_ID : 0)));
 }
 
-void dump_perf_kernel_mmap(struct dump_perf_file *file, const struct dump_perf_map *map)
+void dump_perf_kernel_mmap(struct dump_perf_file *file, const struct dump_perf_map *map, uint32_t machine)
 {
-	const struct dump_perf_place nowhere = {UINT32_MAX, 0, 0, 0};
+	const struct dump_perf_place nowhere = {UINT32_MAX, 0, machine * PTL_MACHINE_IDS, 0};
+	const uint32_t misc = MISC_KERNEL | (map->has_build_id ? MISC_MMAP_BUILD_ID : 0);
 
 	put_integer(file, nowhere.pid, 4);
 	put_integer(file, nowhere.tid, 4);
@@ -196,8 +225,7 @@ void dump_perf_kernel_mmap(struct dump_perf_file *file, const struct dump_perf_m
 		put_build_id(file, map);
 	put_name(file, map->name, NAME_MAX_SIZE);
 	put_place(file, &nowhere);
-	write_record(file, map->has_build_id ? RECORD_MMAP2 : RECORD_MMAP,
-		     MISC_KERNEL | (map->has_build_id ? MISC_MMAP_BUILD_ID : 0));
+	write_record(file, map->has_build_id ? RECORD_MMAP2 : RECORD_MMAP, mode_of(file, &nowhere, misc));
 }
 
 void dump_perf_record(struct dump_perf_file *file, const struct dump_perf_place *place, uint32_t type, uint32_t misc,
@@ -207,7 +235,7 @@ void dump_perf_record(struct dump_perf_file *file, const struct dump_perf_place 
 	while (file->body.size % 8)
 		put_integer(file, 0, 1);
 	put_place(file, place);
-	write_record(file, type, misc);
+	write_record(file, type, mode_of(file, place, misc));
 }
 
 /* Appends a stack, the innermost address first, with a mark before the addresses of the kernel and of the program. */
@@ -276,14 +304,14 @@ void dump_perf_sample(struct dump_perf_file *file, const struct dump_perf_sample
 
 void dump_perf_switch(struct dump_perf_file *file, const struct dump_perf_place *from, const struct dump_perf_place *to)
 {
-	put_integer(file, to->pid, 4);
-	put_integer(file, to->tid, 4);
+	put_id(file, to->pid);
+	put_id(file, to->tid);
 	put_place(file, from);
-	write_record(file, RECORD_SWITCH_CPU_WIDE, MISC_SWITCH_OUT);
-	put_integer(file, from->pid, 4);
-	put_integer(file, from->tid, 4);
+	write_record(file, RECORD_SWITCH_CPU_WIDE, mode_of(file, from, MISC_SWITCH_OUT));
+	put_id(file, from->pid);
+	put_id(file, from->tid);
 	put_place(file, to);
-	write_record(file, RECORD_SWITCH_CPU_WIDE, 0);
+	write_record(file, RECORD_SWITCH_CPU_WIDE, mode_of(file, to, 0));
 }
 
 void dump_perf_packets(struct dump_perf_file *file, uint64_t size, uint64_t position, uint64_t reference,
@@ -300,6 +328,26 @@ void dump_perf_packets(struct dump_perf_file *file, uint64_t size, uint64_t posi
 }
 
 /* ---- parameters for decoding packets ------------------------------------------------------------- */
+
+void dump_perf_index(struct dump_perf_file *file)
+{
+	const struct dump_perf_guests *guests = file->guests;
+
+	if (!guests->count)
+		return;
+	put_integer(file, guests->count, 8);
+	for (size_t i = 0; i < guests->count; i++) {
+		put_integer(file, FIRST_EVENT_ID + file->attr_count + i, 8);
+		put_integer(file, i, 8);
+		put_integer(file, UINT64_MAX, 8);
+		put_integer(file, guests->vcpus[i].tid, 8);
+	}
+	for (size_t i = 0; i < guests->count; i++) {
+		put_integer(file, guests->vcpus[i].pid, 8);
+		put_integer(file, guests->vcpus[i].cpu, 8);
+	}
+	write_record(file, PERF_RECORD_ID_INDEX, 0);
+}
 
 static uint64_t config_of(const struct ptl_machine *machine)
 {
@@ -352,6 +400,7 @@ void dump_perf_begin(struct dump_perf_file *file, const struct ptl_machine *mach
 			put_integer(file, 0, 1);
 	}
 	write_record(file, RECORD_AUXTRACE_INFO, 0);
+	dump_perf_index(file);
 }
 
 /* ---- attributes ---------------------------------------------------------------------------------- */
@@ -363,21 +412,40 @@ static uint64_t sample_type(const struct dump_perf_attr *attr)
 	       (attr->has_raw ? SAMPLE_RAW : 0) | attr->shape.sample_type;
 }
 
-/* Appends an attribute. Number 0 is Intel PT, or an event without samples; number n is event n - 1. */
+/* Returns the number of attributes. Virtual CPUs share the last attribute. */
+static size_t count_attrs(const struct dump_perf_file *file)
+{
+	return file->attr_count + 1 + (file->guests->count != 0);
+}
+
+/* Returns the number of ids of an attribute. */
+static size_t count_ids(const struct dump_perf_file *file, size_t number)
+{
+	return number > file->attr_count ? file->guests->count : 1;
+}
+
+/*
+ * Appends an attribute. Number 0 is Intel PT, or an event without samples; number n is event n - 1; behind the events,
+ * the event of virtual CPUs has no samples.
+ */
 static void put_attr(const struct dump_perf_file *file, struct ptl_bytes *out, const struct ptl_machine *machine,
 		     size_t number)
 {
 	static const struct dump_perf_attr dummy = {.type = DUMP_PERF_SOFTWARE, .config = DUMP_PERF_DUMMY};
-	const struct dump_perf_attr *attr = number ? &file->attrs[number - 1] : file->has_packets ? NULL : &dummy;
+	const bool own = number && number <= file->attr_count;
+	const struct dump_perf_attr *attr = own                            ? &file->attrs[number - 1]
+					    : !number && file->has_packets ? NULL
+									   : &dummy;
 	const size_t start = out->size;
 
 	common_write_le(out, attr ? attr->type : PMU_TYPE, 4);
 	common_write_le(out, ATTR_SIZE, 4);
 	common_write_le(out, attr ? attr->config : config_of(machine), 8);
 	common_write_le(out, 1, 8);
-	common_write_le(out, number ? sample_type(attr) : SAMPLE_TYPE, 8);
+	common_write_le(out, own ? sample_type(attr) : SAMPLE_TYPE, 8);
 	common_write_le(out, 0, 8);
-	common_write_le(out, ATTR_SAMPLE_ID_ALL | (file->switches ? ATTR_CONTEXT_SWITCH : 0), 8);
+	common_write_le(
+		out, ATTR_SAMPLE_ID_ALL | (file->switches || number > file->attr_count ? ATTR_CONTEXT_SWITCH : 0), 8);
 	while (out->size - start < ATTR_SIZE)
 		common_write_le(out, 0, 8);
 	if (!attr || out->failed)
@@ -413,13 +481,16 @@ static void feature_cpuid(struct ptl_bytes *text, const struct ptl_machine *mach
 /* Appends attributes, names and ids of all events. */
 static void feature_events(const struct dump_perf_file *file, struct ptl_bytes *text, const struct ptl_machine *machine)
 {
-	common_write_le(text, file->attr_count + 1, 4);
+	common_write_le(text, count_attrs(file), 4);
 	common_write_le(text, ATTR_SIZE, 4);
-	for (size_t i = 0; i <= file->attr_count; i++) {
+	for (size_t i = 0; i < count_attrs(file); i++) {
 		put_attr(file, text, machine, i);
-		common_write_le(text, 1, 4);
-		feature_text(text, i ? file->attrs[i - 1].name : file->has_packets ? "intel_pt//" : "dummy:u");
-		common_write_le(text, SAMPLE_ID + i, 8);
+		common_write_le(text, count_ids(file, i), 4);
+		feature_text(text, i && i <= file->attr_count ? file->attrs[i - 1].name
+				   : !i && file->has_packets  ? "intel_pt//"
+							      : "dummy:u");
+		for (size_t j = 0; j < count_ids(file, i); j++)
+			common_write_le(text, SAMPLE_ID + i + j, 8);
 	}
 }
 
@@ -493,18 +564,19 @@ static uint64_t write_features(struct dump_perf_file *file, const struct ptl_mac
 static uint64_t write_attrs(struct dump_perf_file *file, const struct ptl_machine *machine)
 {
 	const uint64_t at = (uint64_t)ftello(file->file);
+	const size_t ids = file->attr_count + 1 + file->guests->count;
 
-	for (size_t i = 0; i <= file->attr_count; i++)
+	for (size_t i = 0; i < ids; i++)
 		put_integer(file, SAMPLE_ID + i, 8);
-	for (size_t i = 0; i <= file->attr_count; i++) {
+	for (size_t i = 0; i < count_attrs(file); i++) {
 		put_attr(file, &file->body, machine, i);
 		put_integer(file, at + 8 * i, 8);
-		put_integer(file, 8, 8);
+		put_integer(file, 8 * count_ids(file, i), 8);
 	}
 	if (!file->body.failed)
 		fwrite(file->body.data, 1, file->body.size, file->file);
 	file->body.size = 0;
-	return at + 8 * (file->attr_count + 1);
+	return at + 8 * ids;
 }
 
 static void put_header(struct dump_perf_file *file, uint64_t features, uint64_t attrs)
@@ -513,7 +585,7 @@ static void put_header(struct dump_perf_file *file, uint64_t features, uint64_t 
 	put_integer(file, HEADER_SIZE, 8);
 	put_integer(file, ATTR_ENTRY, 8);
 	put_integer(file, attrs, 8);
-	put_integer(file, ATTR_ENTRY * (file->attr_count + 1), 8);
+	put_integer(file, ATTR_ENTRY * count_attrs(file), 8);
 	put_integer(file, DATA_AT, 8);
 	put_integer(file, file->size, 8);
 	put_integer(file, 0, 8);

@@ -9,6 +9,7 @@
 
 #include "common/bytes.h"
 #include "dump/export/perf/perf_detail.h"
+#include "dump/export/perf/perf_guest.h"
 
 #define DUMP_PERF_BUILD_ID 20
 
@@ -38,6 +39,8 @@ struct dump_perf_file {
 	struct ptl_bytes programs;    /* feature BPF_PROG_INFO; empty: none */
 	struct dump_perf_attr *attrs; /* events besides Intel PT, owned; event i has the id 2 + i */
 	size_t attr_count;
+	const struct dump_perf_guests
+		*guests; /* their virtual CPUs have the ids behind the events' ids; may be empty */
 };
 
 /* Owner and time of a record. */
@@ -69,9 +72,9 @@ struct dump_perf_map {
 void dump_perf_mmap(struct dump_perf_file *file, const struct dump_perf_place *place, const struct dump_perf_map *map);
 /*
  * Writes a mapping of the kernel or of a module. map->offset: address of the symbol in
- * the name's end, as in "[kernel.kallsyms]_stext".
+ * the name's end, as in "[kernel.kallsyms]_stext". machine: index of a virtual machine; 0: none.
  */
-void dump_perf_kernel_mmap(struct dump_perf_file *file, const struct dump_perf_map *map);
+void dump_perf_kernel_mmap(struct dump_perf_file *file, const struct dump_perf_map *map, uint32_t machine);
 /* Writes a record as described in perf_event_open(2): the type, and its fields without the trailer. */
 void dump_perf_record(struct dump_perf_file *file, const struct dump_perf_place *place, uint32_t type, uint32_t misc,
 		      const void *fields, size_t size);
@@ -90,6 +93,12 @@ struct dump_perf_sample {
 };
 
 void dump_perf_sample(struct dump_perf_file *file, const struct dump_perf_sample *sample);
+/*
+ * Writes ID_INDEX, with the virtual CPU of each id; nothing without virtual CPUs. perf forgets the virtual CPU of a
+ * thread at the thread's FORK record, so that the record is needed before the records of virtual machines and behind the
+ * FORK records of old threads.
+ */
+void dump_perf_index(struct dump_perf_file *file);
 /* Writes two records: the CPU switches from one thread to another. */
 void dump_perf_switch(struct dump_perf_file *file, const struct dump_perf_place *from,
 		      const struct dump_perf_place *to);

@@ -314,7 +314,7 @@ void dump_perf_kernel_map(const struct dump_perf_kernel *kernel, struct dump_per
 		map.offset = image->mark ? image->base : 0;
 		map.has_build_id = image->has_build_id;
 		memcpy(map.build_id, image->build_id, sizeof(map.build_id));
-		dump_perf_kernel_mmap(file, &map);
+		dump_perf_kernel_mmap(file, &map, kernel->machine);
 	}
 }
 
@@ -362,7 +362,8 @@ void dump_perf_kernel_change(const struct dump_perf_kernel *kernel, struct dump_
 			     const struct dump_perf_code *source, const struct ptl_event *event,
 			     const struct ptl_image_event *image, bool makes, uint64_t *missing)
 {
-	const struct dump_perf_place place = {0, 0, event->cpu, event->time};
+	const uint32_t pid = kernel->machine * PTL_MACHINE_IDS;
+	const struct dump_perf_place place = {pid, pid, event->cpu, event->time};
 	const struct place key = place_of(event->time, image->base);
 	const uint64_t *known = common_byte_map_get(&kernel->by_place, key.key, sizeof(key.key));
 	uint8_t *code = NULL;
@@ -585,9 +586,8 @@ bool dump_perf_kernel_has_code(const struct dump_perf_kernel *kernel)
 }
 
 int dump_perf_kernel_write(const struct dump_perf_kernel *kernel, const struct dump_perf_code *source,
-			   const char *folder, uint64_t *missing)
+			   const char *folder, const char *part, uint64_t *missing)
 {
-	static const char part[] = "/kcore_dir";
 	struct common_output_file file = {.fd = -1};
 	int status = open_part(&file, folder, part, "kcore");
 

@@ -15,6 +15,7 @@ struct dump_perf_bpf_program;
 
 /* Zero-initialised: empty. */
 struct dump_perf_kernel {
+	uint32_t machine;                      /* index of a virtual machine; 0: the kernel of the trace's machine */
 	struct dump_perf_kernel_image *images; /* owned */
 	size_t count;
 	struct common_byte_map by_place;        /* time and address: index in images */
@@ -57,11 +58,11 @@ void dump_perf_kernel_programs(const struct dump_perf_kernel *kernel, const stru
 /* Whether the trace has code of the kernel. */
 bool dump_perf_kernel_has_code(const struct dump_perf_kernel *kernel);
 /*
- * Writes kcore, kallsyms and modules to folder/kcore_dir. *missing: increased by the number of images without code.
+ * Writes kcore, kallsyms and modules to folder/part, as "/kcore_dir". *missing: increased by the number of images without code.
  * Returns 0, PTL_SYSTEM or PTL_NO_MEMORY.
  */
 int dump_perf_kernel_write(const struct dump_perf_kernel *kernel, const struct dump_perf_code *source,
-			   const char *folder, uint64_t *missing);
+			   const char *folder, const char *part, uint64_t *missing);
 /*
  * Writes kallsyms to a build-id cache, so that perf has the kernel's names without kcore. Nothing without a build id of
  * the kernel. Returns 0, PTL_SYSTEM or PTL_NO_MEMORY.
