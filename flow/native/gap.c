@@ -87,6 +87,12 @@ void native_gap(struct native_decoder *decoder, enum flow_gap_cause cause, uint6
 	decoder->region = NULL;
 	decoder->has_from = decoder->holding = false;
 	decoder->disabled_ip = 0;
+	/*
+	 * A guest leaves the host's calls as they are. A guest may take calls off the CPU's list, or add calls; then the
+	 * host's return has a TIP.
+	 */
+	if (cause == FLOW_GAP_GUEST)
+		return;
 	native_clear_stack(decoder);
 	decoder->gap.cause = (uint8_t)cause;
 	decoder->gap.from = from;

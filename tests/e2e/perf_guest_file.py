@@ -124,15 +124,18 @@ class Story:
         self.add(f"fup {where}", HOST, "tip vm_exit")
         self.time()
 
-    def system_call(self, *guests):
-        """A system call that runs the guest twice. guests: (first address, packets, last address) of the guest's flow."""
+    def system_call(self, *guests, compressed=False):
+        """
+        A system call that runs the guest twice. guests: (first address, packets, last address) of the guest's flow. compressed: the
+        kernel's return has no TIP.
+        """
         self.add("tip entry_SYSCALL_64")
         self.time()
         for number, (first, packets, last) in enumerate(guests, 1):
             self.add(GUEST, f"tip {first}", *packets)
             self.leave(last)
-            self.add("tnt t" if number < len(guests) else "tnt n")
-        self.add("tip back", "tip again+2")
+            self.add("tnt t" if number < len(guests) else "tnt nt" if compressed else "tnt n")
+        self.add(*([] if compressed else ["tip back"]), "tip again+2")
         self.time()
 
 
@@ -158,9 +161,10 @@ class Machine:
         story.at["again+2"], story.at["vm_code+3"] = story.at["again"] + 2, story.at["vm_code"] + 3
         return story
 
-    def convert(self, name, story, *options):
+    def convert(self, name, story, *options, compressed=False):
         """Makes out.ptl of the packets of the vCPU's thread."""
         file = HostFile(self.program)
+        file.config &= ~(perf_file.NORETCOMP if compressed else 0)
         file.reference = story.now
         file.packets(perf_file.assemble(story.packets), 0, tid=TID)
         show(self.kernel, name, file)

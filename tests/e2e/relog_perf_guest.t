@@ -79,6 +79,24 @@ def guests_are_gaps(machine):
         skip("perf", "there is no perf here: apt-get install linux-perf")
 
 
+def compressed_returns(machine):
+    """The host's calls before a VM entry serve its compressed returns behind the VM exit, whatever the guest calls."""
+    story = machine.story()
+    story.psb(HOST, "_start")
+    story.system_call(KERNEL_GUEST, USER_GUEST, compressed=True)
+    story.system_call(USER_GUEST, KERNEL_GUEST, compressed=True)
+    story.add("tip.pgd -")
+    machine.convert("compressed.data", story, compressed=True)
+    expected = host_instructions(story, 2)
+    flow, gaps = our_flow()
+    check("compressed returns behind a guest", flow == expected and [gap["cause"] for gap in gaps] == ["guest"] * 4, hexes(flow), hexes(expected), gaps)
+    check("compressed returns behind a guest: the engines agree", run(DUMP, "verify", "out.ptl").returncode == 0)
+    if have_perf:
+        theirs = perf_flow("compressed.data")
+        check("compressed returns behind a guest: perf executes no other instruction", len(theirs) > 10 and is_within(theirs, expected),
+              hexes(theirs), hexes(expected))
+
+
 def begins_in_guest(machine):
     """A snapshot: the first packets are the guest's, and so is a later PSB."""
     story = machine.story()
@@ -230,6 +248,7 @@ def guest_records(machine):
 def main():
     machine = Machine()
     guests_are_gaps(machine)
+    compressed_returns(machine)
     begins_in_guest(machine)
     overflow(machine)
     recorded_in_guest(machine)
