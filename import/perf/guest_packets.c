@@ -106,7 +106,7 @@ static bool find_psb(struct perf_guest_reader *reader)
 		reader->context = (struct ptl_pt_context){0};
 		return true;
 	}
-	/* The end of the bytes may be the beginning of a PSB. */
+	/* Keep the last bytes, which may begin a PSB. */
 	if (reader->end - reader->begin >= PTL_PT_PSB_SIZE)
 		consume(reader, reader->end - reader->begin - (PTL_PT_PSB_SIZE - 1));
 	return false;

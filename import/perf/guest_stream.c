@@ -239,7 +239,7 @@ static int put_hole(struct making *making)
 	return status;
 }
 
-/* Whether the stretch goes on in the segment that has been written last. */
+/* Checks whether a stretch continues the last written segment. */
 static bool continues(const struct perf_guest_stretch *before, const struct perf_guest_stretch *stretch)
 {
 	return before && before->exits && before->ring == stretch->ring && before->end <= stretch->begin &&

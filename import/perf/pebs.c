@@ -65,6 +65,8 @@ static int end_group(struct perf_import *import, struct perf_pebs *pebs)
 	struct perf_sample sample = {.has_time = true};
 	int status = 0;
 
+	/* A trace without host packets was recorded within the machine. */
+	pebs->group.guest = pebs->guest && import->aux_host;
 	pebs->group.time = sample.time = time_of(import, &pebs->group);
 	if (!is_empty(&pebs->group))
 		status = perf_order_push(&import->order, &record, &sample, record.size);
@@ -77,6 +79,9 @@ static int take_packet(struct perf_import *import, struct perf_pebs *pebs, const
 	switch (packet->kind) {
 	case PTL_PT_TSC:
 		pebs->group.tsc = packet->tsc.tsc;
+		return 0;
+	case PTL_PT_PIP:
+		pebs->guest = packet->pip.non_root;
 		return 0;
 	case PTL_PT_BBP:
 		pebs->block = find_block(packet->bbp.type);

@@ -41,6 +41,7 @@ struct perf_pebs_group {
 	uint32_t cpu;  /* of the ring; PTL_NO_CPU: the ring is of a thread */
 	uint32_t tid;  /* PTL_NO_ID: the ring is of a CPU, which context switches tell about */
 	bool is_32_bit;
+	bool guest;                         /* the packets are of a virtual machine */
 	uint32_t present[PERF_PEBS_BLOCKS]; /* bit set of items */
 	uint64_t items[PERF_PEBS_BLOCKS][PERF_PEBS_ITEMS];
 };
@@ -48,6 +49,7 @@ struct perf_pebs_group {
 /* State of the search in a stream. Zero-initialised: before the first PSB. */
 struct perf_pebs {
 	bool synchronised;
+	bool guest; /* the last PIP has NR */
 	struct ptl_pt_context context;
 	uint8_t carried[PTL_PT_PACKET_MAX]; /* begin of a packet that the next bytes continue */
 	size_t carried_size;

@@ -98,6 +98,7 @@ static int write_sample(struct perf_import *import, const struct perf_pebs_group
 				     .time = group->time,
 				     .has_ip = true,
 				     .period = attr->sample_period,
+				     .guest = group->guest,
 				     .user = true};
 
 	sample.ip = has_item(group, PERF_PEBS_BASIC, PERF_PEBS_BASIC_IP)

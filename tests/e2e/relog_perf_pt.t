@@ -385,6 +385,22 @@ def of_hardware_samples(per_cpu):
           [value[2:] for value in wanted], shown.stdout)
 
 
+def of_guest_samples():
+    """Samples in the packets of a virtual machine are not samples of the host's code."""
+    file = perf_file.File(config=TSC | 1 << 12)
+    file.more = [(4, 0x1c2, perf_file.SAMPLE_TYPE, 1 << 31, ())]
+    file.program(100, 100)
+    packets = assemble(["psb", "tsc 0x1000", "pip cr3=0x1000", "mode.exec 64", "psbend"]) + block(4, {0: 0x500000, 1: 1}) + BLOCKS_END
+    packets += assemble(["pip cr3=0x77000 non_root"]) + block(4, {0: 0x500001, 1: 1}) + BLOCKS_END
+    packets += assemble(["pip cr3=0x1000"]) + block(4, {0: 0x500002, 1: 1}) + BLOCKS_END
+    file.packets(packets, 0, tid=100)
+    write("guest.data", file.bytes())
+    run(relog, "-f", "-q", "guest.data", "-o", "guest.ptl")
+    events = [json.loads(line) for line in run(dump, "events", "--json", "guest.ptl").stdout.splitlines()]
+    found = [(event["event"], event["fields"]["InstructionPointer"]) for event in events if "Sample" in event["event"]]
+    check("samples in the packets of a virtual machine", found == [("Sample", "0x500000"), ("GuestSample", "0x500001"), ("Sample", "0x500002")], found)
+
+
 def of_newer_kernels():
     """Files of Linux 6.13 to 6.18: longer attributes, events that pause and resume Intel PT, compressed records with padding."""
     write_library("loop.so", bytes.fromhex("90f30f1efa0f05").ljust(4096, b"\xcc"))
@@ -896,6 +912,7 @@ of_series()
 of_hardware_samples(0)
 of_hardware_samples(1)
 of_events_in_packets()
+of_guest_samples()
 of_newer_kernels()
 truncated()
 of_hardware("foo")
