@@ -193,7 +193,7 @@ def questions():
 def ask(databases):
     """The rows of each answer, by the first words of the question."""
     answers, (text, found) = {}, questions()
-    check("docs/fleet.md has ten questions, for both", len(found) == 10 and all(len(one[1]) == 2 for one in found))
+    check("docs/fleet.md has six questions, for both", len(found) == 6 and all(len(one[1]) == 2 for one in found))
     for title, statements, shown in found:
         got = [database.server.query(statements[database.place], head=True) for database in databases]
         for database, rows in zip(databases, got):
@@ -214,7 +214,7 @@ def ask(databases):
 
 
 def answers_are_right(answers):
-    commits, plugin, missing, failed, new, lines, *_ = answers.values()
+    commits, plugin, missing, failed, new, lines = answers.values()
     change = [int(row[3]) for row in commits]
     check("the commit that made it slower is found", [row[0] for row in commits] == ["a1", "b2", "c3"] and abs(change[1]) < 20 and
           change[2] > 500, commits)
