@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Prints failures as JSON. docs/json.md documents the members. */
+/* Prints failures as JSON. docs/json/ documents the members. */
 #include <signal.h>
 #include <string.h>
 

@@ -34,7 +34,7 @@ int dump_event_printer_status(const struct dump_event_printer *printer);
  * the first event. Returns 0 or PTL_NO_MEMORY. Output errors are found by the run.
  */
 int dump_event_text(struct dump_event_printer *printer, const struct ptl_event *event, const struct ptl_schema *schema);
-/* Prints one JSON object and a newline; docs/json.md documents the members. Returns 0 or PTL_NO_MEMORY. */
+/* Prints one JSON object and a newline; docs/json/ documents the members. Returns 0 or PTL_NO_MEMORY. */
 int dump_event_json(struct dump_event_printer *printer, const struct ptl_event *event, const struct ptl_schema *schema);
 /* Appends "Provider/Task/Opcode  message  Name=value ..." and a newline. Returns 0 or PTL_NO_MEMORY. */
 int dump_event_brief(struct dump_event_printer *printer, const struct ptl_event *event, const struct ptl_schema *schema,
