@@ -27,7 +27,7 @@ def document():
     tables = {}
     for section in re.split(r"^## ", text, flags=re.M)[1:]:
         name = section.split("\n", 1)[0]
-        rows = re.findall(r"^\| (\w+) \| (text|unsigned|signed|address|boolean|wall|json)(, null)? \|(.*)\|$", section, re.M)
+        rows = re.findall(r"^- `(\w+)` (text|unsigned|signed|address|boolean|wall|json)(, null)?(?:: (.*))?$", section, re.M)
         tables[name] = [(column, kind, bool(null), what) for column, kind, null, what in rows]
     return tables, re.findall(r"^```sql\n(.*?)^```", text, re.M | re.S)
 
