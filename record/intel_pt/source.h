@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Intel PT of the CPU by perf_event_open(2). docs/hardware.md lists the used features of the kernel. */
+/* Intel PT of the CPU by perf_event_open(2). docs/hardware.md lists behaviour of the kernel that the source relies on. */
 #ifndef RECORD_INTEL_PT_SOURCE_H
 #define RECORD_INTEL_PT_SOURCE_H
 
