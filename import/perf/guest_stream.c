@@ -10,6 +10,7 @@
 #include "import/perf/import.h"
 
 #define FLUSH ((size_t)1 << 20) /* bytes of a stream that wait in memory */
+#define REPLAYS 64u             /* beginnings of segments may be read as often as this in all */
 
 /* A stream being written. */
 struct making {
@@ -22,6 +23,7 @@ struct making {
 	struct flow_clock clock;
 	uint64_t time;                           /* latest time of the stream */
 	const struct perf_guest_stretch *before; /* stretch that has been written; NULL: none */
+	uint64_t replays;                        /* bytes that may still be read for beginnings of segments */
 	bool missing;                            /* packets are missing between `before` and the next stretch */
 	bool corrects; /* the last TSC of the machine was replaced: the next TMA does not fit */
 };
@@ -246,14 +248,33 @@ static bool continues(const struct perf_guest_stretch *before, const struct perf
 	       (stretch->psb == before->psb || (stretch->psb >= before->begin && stretch->psb < before->end));
 }
 
+/*
+ * Whether the beginning of the stretch's segment may be read. A virtual CPU that changes its CPU often, in segments that
+ * no host makes so large, would take forever.
+ */
+static bool may_begin(struct making *making, const struct perf_guest_stretch *stretch)
+{
+	const uint64_t size = stretch->begin - stretch->psb;
+
+	if (size > making->replays)
+		return false;
+	making->replays -= size;
+	return true;
+}
+
 static int put_stretch(struct making *making, const struct perf_guest_stretch *stretch)
 {
+	const bool goes_on = continues(making->before, stretch);
 	int status = making->missing ? put_hole(making) : 0;
 
 	if (stretch->time > making->time)
 		making->time = stretch->time;
+	if (!status && !goes_on && !may_begin(making, stretch)) {
+		making->import->guest_flow.unknown++;
+		return 0;
+	}
 	if (!status)
-		status = continues(making->before, stretch) ? put_times(making, stretch) : put_begin(making, stretch);
+		status = goes_on ? put_times(making, stretch) : put_begin(making, stretch);
 	if (!status)
 		status = put_packets(making, stretch);
 	put_end(making, stretch);
@@ -287,7 +308,9 @@ static int lose_unknown(struct perf_import *import)
 		.tid = PTL_NO_ID,
 		.count = import->guest_flow.unknown,
 		.first_time = import->machine.start_time,
-		.cause = "of virtual machines, on threads of which perf.data tells no virtual CPU",
+		.cause = "of virtual machines, on threads of which perf.data tells no virtual CPU, or in segments that "
+			 "are "
+			 "too large",
 	};
 
 	return import->guest_flow.unknown ? ptl_writer_loss(import->writer, &loss) : 0;
@@ -303,6 +326,9 @@ int perf_guest_flow_write(struct perf_import *import)
 	making.readers = calloc(flow->ring_count + 1, sizeof(*making.readers));
 	if (!making.readers)
 		return common_fail_memory("rings", flow->ring_count * sizeof(*making.readers));
+	for (size_t i = 0; i < flow->ring_count; i++)
+		for (size_t j = 0; j < flow->rings[i].count; j++)
+			making.replays += REPLAYS * flow->rings[i].pieces[j].size;
 	for (size_t i = 0; !status && i < flow->stretch_count; i++) {
 		const uint32_t cpu = perf_guests_cpu(&import->guests, flow->stretches[i].event);
 
