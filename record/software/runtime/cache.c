@@ -22,7 +22,7 @@
 /* address of no code */
 #define NO_ADDRESS 0x8000000000000001ull
 
-_Static_assert(offsetof(struct cache_block, key) == 0 && offsetof(struct cache_block, code) == 8,
+_Static_assert(offsetof(struct cache_block, key) == 0 && offsetof(struct cache_block, entry) == 8,
 	       "runtime_to_indirect reads these members");
 
 struct runtime_cache runtime_cache;
@@ -49,7 +49,7 @@ bool runtime_cache_is_full(void)
 	return __atomic_load_n(&runtime_cache.is_full, __ATOMIC_RELAXED);
 }
 
-const struct cache_block **runtime_cache_table(void)
+struct cache_block **runtime_cache_table(void)
 {
 	return runtime_cache.table;
 }
@@ -65,7 +65,7 @@ static bool reaches(const struct cache_chunk *chunk, uint64_t pc)
 
 static bool has_room(const struct cache_chunk *chunk)
 {
-	return (size_t)(chunk->end - chunk->at) > TRANSLATE_CODE_MAX + 64 &&
+	return (size_t)(chunk->end - chunk->at) > TRANSLATE_CODE_MAX + ENTRY_RESERVE &&
 	       (size_t)(chunk->cold_end - chunk->cold) > TRANSLATE_COLD_MAX + COLD_RESERVE;
 }
 
@@ -114,14 +114,14 @@ static struct cache_chunk *find_chunk(uint64_t pc)
 	return chunk;
 }
 
-static uint32_t add_exit(void *context, uint64_t pc, uint8_t *site)
+static uint32_t add_exit(void *context, uint64_t pc, uint8_t *site, bool is_return)
 {
 	(void)context;
 	if (!COMMON_VECTOR_GROW(runtime_cache.exits, runtime_cache.exit_capacity, runtime_cache.exit_count + 1)) {
 		runtime_cache.is_full = true;
 		return 0;
 	}
-	runtime_cache.exits[runtime_cache.exit_count] = (struct cache_exit){pc, site};
+	runtime_cache.exits[runtime_cache.exit_count] = (struct cache_exit){pc, site, is_return};
 	return (uint32_t)runtime_cache.exit_count++;
 }
 
@@ -153,11 +153,40 @@ static const uint8_t *add_far_jump(const uint8_t *site, const void *code)
 	return NULL;
 }
 
+/* Makes an entry for indirect branches. False: the chunk of the block has no room. */
+static bool add_entry(struct cache_block *block)
+{
+	for (size_t i = 0; i < runtime_cache.chunk_count && !block->entry; i++) {
+		struct cache_chunk *chunk = &runtime_cache.chunks[i];
+		uint8_t *at = chunk->at;
+
+		if (block->code < chunk->base || block->code >= chunk->end ||
+		    chunk->end - at < (ptrdiff_t)(TRANSLATE_ENTRY_SIZE + 5))
+			continue;
+		runtime_translate_entry(at);
+		at[TRANSLATE_ENTRY_SIZE] = 0xe9;
+		emit_displacement(at + TRANSLATE_ENTRY_SIZE + 1, block->code);
+		chunk->at += TRANSLATE_ENTRY_SIZE + 5;
+		block->entry = at;
+	}
+	return block->entry;
+}
+
 void runtime_cache_link(uint64_t number, const void *code)
 {
-	uint8_t *site = runtime_cache.exits[number].site;
-	const uint8_t *to = emit_reaches(site + 4, code) ? code : add_far_jump(site + 4, code);
+	const struct cache_exit *exit = &runtime_cache.exits[number];
+	uint8_t *site = exit->site;
+	const uint8_t *to = code;
 
+	if (exit->is_return) {
+		struct cache_block *block = runtime_cache_block(exit->pc);
+
+		if (!block || block->code != to || !add_entry(block))
+			return;
+		to = block->entry;
+	}
+	if (!emit_reaches(site + 4, to))
+		to = add_far_jump(site + 4, to);
 	/* Otherwise the exit enters the runtime each time. */
 	if (to)
 		__atomic_store_n((int32_t *)(void *)site, (int32_t)((int64_t)to - (int64_t)(site + 4)),
@@ -199,7 +228,8 @@ static void guard(struct cache_page *page, const struct runtime_map *map)
 		page->unguarded = true;
 }
 
-static struct cache_block *keep_block(struct cache_chunk *chunk, const struct translate_block *work)
+static struct cache_block *keep_block(struct cache_chunk *chunk, const struct translate_block *work,
+				      const uint8_t *entry)
 {
 	struct cache_block *block = calloc(1, sizeof(*block));
 
@@ -207,6 +237,7 @@ static struct cache_block *keep_block(struct cache_chunk *chunk, const struct tr
 		return NULL;
 	*block = (struct cache_block){
 		.key = work->pc,
+		.entry = entry,
 		.code = work->code,
 		.pc = work->pc,
 		.check = work->check,
@@ -271,14 +302,14 @@ static struct cache_block *fill(void)
 
 /* Adds the translated block to chunk, index and pages. NULL: memory is lacking. */
 static struct cache_block *add_translated(struct runtime_thread *thread, struct cache_chunk *chunk, uint64_t pc,
-					  const uint8_t *bytes)
+					  const uint8_t *bytes, const uint8_t *entry)
 {
 	struct cache_block *block;
 
 	/* Exits of the block got no number. */
 	if (runtime_cache.is_full)
 		return NULL;
-	block = keep_block(chunk, &runtime_cache.work);
+	block = keep_block(chunk, &runtime_cache.work, entry);
 	/* If the recorder has other bytes for these addresses, this call forgets all blocks with the old bytes. */
 	runtime_mapping_translated(thread, pc, bytes, runtime_cache.work.length);
 	if (!block || !runtime_cache_add_block(block) || !note_in_page(block, pc & ~(PAGE - 1)))
@@ -288,12 +319,14 @@ static struct cache_block *add_translated(struct runtime_thread *thread, struct 
 	return block;
 }
 
-static struct cache_block *translate(struct runtime_thread *thread, uint64_t pc)
+/* has_entry: the block gets an entry for indirect branches. NULL: memory is lacking, or pc is unreadable. */
+static struct cache_block *translate(struct runtime_thread *thread, uint64_t pc, bool has_entry)
 {
 	static uint8_t bytes[TRANSLATE_INSTRUCTIONS_MAX * 15];
 	static struct runtime_map map;
 	struct cache_chunk *chunk;
 	struct cache_page *page;
+	uint8_t *entry = NULL;
 	size_t size;
 
 	if (!is_executable(pc, &map))
@@ -319,8 +352,13 @@ static struct cache_block *translate(struct runtime_thread *thread, uint64_t pc)
 	runtime_cache.work.pc = pc;
 	runtime_cache.work.bytes = bytes;
 	runtime_cache.work.size = size;
-	runtime_cache.work.code = (uint8_t *)(((uintptr_t)chunk->at + BLOCK_ALIGNMENT - 1) &
+	runtime_cache.work.code = (uint8_t *)(((uintptr_t)chunk->at + (has_entry ? TRANSLATE_ENTRY_SIZE : 0) +
+					       BLOCK_ALIGNMENT - 1) &
 					      ~(uintptr_t)(BLOCK_ALIGNMENT - 1));
+	if (has_entry) {
+		entry = runtime_cache.work.code - TRANSLATE_ENTRY_SIZE;
+		runtime_translate_entry(entry);
+	}
 	runtime_cache.work.cold = chunk->cold;
 	runtime_cache.work.add_exit = add_exit;
 	runtime_cache.work.find_place = runtime_values_known() ? runtime_values_place : NULL;
@@ -358,28 +396,37 @@ static struct cache_block *translate(struct runtime_thread *thread, uint64_t pc)
 		if (runtime_cache.work.cut)
 			return NULL;
 	}
-	return add_translated(thread, chunk, pc, bytes);
+	return add_translated(thread, chunk, pc, bytes, entry);
 }
 
 /* Returns the table entry of pc, by the hash that runtime_to_indirect uses. */
-static const struct cache_block **table_entry(uint64_t pc)
+static struct cache_block **table_entry(uint64_t pc)
 {
 	return &runtime_cache.table[((uint32_t)pc ^ (uint32_t)pc >> RUNTIME_TABLE_SHIFT) & (RUNTIME_TABLE_SIZE - 1)];
 }
 
-const void *runtime_cache_find(struct runtime_thread *thread, uint64_t pc)
+const void *runtime_cache_find(struct runtime_thread *thread, uint64_t pc, const void **entry)
 {
-	const struct cache_block *block = __atomic_load_n(table_entry(pc), __ATOMIC_ACQUIRE);
+	struct cache_block *block = __atomic_load_n(table_entry(pc), __ATOMIC_ACQUIRE);
+	bool wants_entry = entry;
 
-	if (block && __atomic_load_n(&block->key, __ATOMIC_RELAXED) == pc)
+	if (block && __atomic_load_n(&block->key, __ATOMIC_RELAXED) == pc) {
+		if (entry)
+			*entry = block->entry;
 		return block->code;
+	}
 	runtime_lock(&runtime.lock);
 	block = runtime_cache_block(pc);
+	if (thread->reason == RUNTIME_REASON_LINK)
+		wants_entry |= runtime_cache.exits[thread->exit & 0xffffffff].is_return;
 	if (!block)
-		block = translate(thread, pc);
-	/* Direct exits are linked and need no entry: their entries would displace the entries of indirect branches. */
-	if (block && thread->reason != RUNTIME_REASON_LINK)
-		__atomic_store_n(table_entry(pc), block, __ATOMIC_RELEASE);
+		block = translate(thread, pc, wants_entry);
+	if (block && entry) {
+		*entry = add_entry(block) ? block->entry : NULL;
+		/* Direct exits are linked: their entries would displace the entries of indirect branches. */
+		if (*entry && thread->reason != RUNTIME_REASON_LINK)
+			__atomic_store_n(table_entry(pc), block, __ATOMIC_RELEASE);
+	}
 	runtime_unlock(&runtime.lock);
 	return block ? block->code : NULL;
 }

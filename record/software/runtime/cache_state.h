@@ -16,10 +16,13 @@
 #define COLD_RESERVE (64u << 10)
 /* alignment of a block's code: one write of 8 bytes replaces the first instruction */
 #define BLOCK_ALIGNMENT 8u
+/* bytes at the end of a chunk's hot part reserved for entries of existing blocks */
+#define ENTRY_RESERVE 4096u
 
 struct cache_block {
 	/* runtime_to_indirect reads the first two members. */
-	uint64_t key; /* pc; another value after the block is forgotten */
+	uint64_t key;         /* pc; another value after the block is forgotten */
+	const uint8_t *entry; /* code for indirect branches and returns, which leads to `code`; NULL: none yet */
 	uint8_t *code;
 	uint64_t pc;
 	uint8_t *check; /* target of the head's jump after the block is forgotten */
@@ -50,6 +53,7 @@ struct cache_page {
 struct cache_exit {
 	uint64_t pc;
 	uint8_t *site;
+	bool is_return; /* leads to the block's entry */
 };
 
 struct runtime_cache {
@@ -61,11 +65,11 @@ struct runtime_cache {
 	size_t page_slots, page_count, guarded_count;
 	struct cache_exit *exits;
 	size_t exit_count, exit_capacity;
-	const struct cache_block **table; /* blocks by the hash of their pc */
-	uint8_t *reserve;                 /* pages for threads that leave the cache without memory for a page */
-	uint32_t reserve_used;            /* pages */
-	bool is_full;                     /* a translation failed for lack of memory */
-	bool is_unguarded; /* no page is protected any more: blocks in writable pages compare their bytes */
+	struct cache_block **table; /* blocks by the hash of their pc */
+	uint8_t *reserve;           /* pages for threads that leave the cache without memory for a page */
+	uint32_t reserve_used;      /* pages */
+	bool is_full;               /* a translation failed for lack of memory */
+	bool is_unguarded;          /* no page is protected any more: blocks in writable pages compare their bytes */
 	struct translate_block work;
 };
 

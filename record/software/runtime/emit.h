@@ -99,23 +99,19 @@ static inline void emit_constant(struct emitter *e, unsigned reg, uint64_t value
 	}
 }
 
-/* push value: two instructions where the upper half is not the sign's. */
-static inline void emit_push_constant(struct emitter *e, uint64_t value)
-{
-	emit_1(e, 0x68);
-	emit_4(e, (uint32_t)value);
-	if ((uint64_t)(int64_t)(int32_t)value == value)
-		return;
-	/* mov dword [rsp + 4], upper */
-	emit_bytes(e, (const uint8_t[]){0xc7, 0x44, 0x24, 0x04}, 4);
-	emit_4(e, (uint32_t)(value >> 32));
-}
-
 static inline bool emit_reaches(const uint8_t *from, const uint8_t *to)
 {
 	const int64_t distance = (int64_t)((uint64_t)to - (uint64_t)from);
 
 	return distance == (int32_t)distance;
+}
+
+/* Lets the 4-byte displacement at site lead to `to`. */
+static inline void emit_displacement(uint8_t *site, const uint8_t *to)
+{
+	const int32_t value = (int32_t)((int64_t)to - (int64_t)(site + 4));
+
+	memcpy(site, &value, 4);
 }
 
 /* Pads so that a 4-byte displacement does not cross a cache line and can be changed in one write. */

@@ -88,31 +88,35 @@ runtime_to_other:
 	ENTER RUNTIME_REASON_OTHER
 
 /*
- * rax: the address returned to, rdx: the index of the return stack's top; the values of rax, rcx and rdx are in scratch 0 to 2.
- * With an empty stack, the return is as any indirect branch.
+ * rax: the address returned to, rdx: the index of the return stack's top; the values of rax, rdx and rcx are in scratch 0 to 2.
+ * r15 already has the bit of a return that matches. With an empty stack, the return is as any indirect branch.
  */
 runtime_to_return_miss:
 	mov gs:[RUNTIME_PC], rax
 	mov rcx, gs:[RUNTIME_RETURNS + rdx * 4]
-	lea rcx, [rcx - 1]
 	mov rax, gs:[RUNTIME_SCRATCH]
 	jrcxz 1f
-	mov rcx, gs:[RUNTIME_SCRATCH + 8]
-	mov rdx, gs:[RUNTIME_SCRATCH + 16]
+	mov rdx, gs:[RUNTIME_SCRATCH + 8]
+	mov rcx, gs:[RUNTIME_SCRATCH + 16]
 	ENTER RUNTIME_REASON_RETURN_MISS
-1:	mov rcx, gs:[RUNTIME_SCRATCH + 8]
+1:	mov rcx, gs:[RUNTIME_SCRATCH + 16]
 	mov gs:[RUNTIME_SCRATCH], rcx
 	mov rcx, gs:[RUNTIME_PC]
-	/* falls through */
-
-/*
- * An indirect branch. rcx: target; scratch 0 and 2: values of rcx and rdx. Writes the pending TNT bits and a TIP packet, and
- * continues at the translated target if a table has the target.
- */
-runtime_to_indirect:
-	mov gs:[RUNTIME_SCRATCH + 8], rax
+	mov gs:[RUNTIME_SCRATCH + 16], rax
 	lahf
 	seto al
+	shr r15
+	jmp indirect_saved
+
+/*
+ * An indirect branch. rcx: target; scratch 0 and 1: values of rcx and rdx. Writes the pending TNT bits and a TIP packet, and
+ * continues at the translated target, which restores rdx, if a table has the target.
+ */
+runtime_to_indirect:
+	mov gs:[RUNTIME_SCRATCH + 16], rax
+	lahf
+	seto al
+indirect_saved:
 	mov rdx, gs:[RUNTIME_SLOT_PT_HEAD]
 	cmp rdx, gs:[RUNTIME_SLOT_PT_LIMIT]
 	jae indirect_slow
@@ -139,15 +143,12 @@ runtime_to_indirect:
 	mov r15d, 1
 	cmp gs:[rdx + RUNTIME_TARGETS], rcx
 	jne 3f
-	mov rdx, gs:[rdx + RUNTIME_TARGETS + 8]
 indirect_found:
-	mov gs:[RUNTIME_TARGET], rdx
 	add al, 127
 	sahf
-	mov rax, gs:[RUNTIME_SCRATCH + 8]
-	mov rdx, gs:[RUNTIME_SCRATCH + 16]
+	mov rax, gs:[RUNTIME_SCRATCH + 16]
 	mov rcx, gs:[RUNTIME_SCRATCH]
-	jmp gs:[RUNTIME_TARGET]
+	jmp gs:[rdx + RUNTIME_TARGETS + 8]
 
 	/* Another target has the place. The table of blocks may have the target, which then gets the place. */
 3:	mov edx, ecx
@@ -166,6 +167,7 @@ indirect_found:
 	and r15d, RUNTIME_TARGETS_MASK
 	mov gs:[r15 + RUNTIME_TARGETS], rcx
 	mov gs:[r15 + RUNTIME_TARGETS + 8], rdx
+	mov edx, r15d
 	mov r15d, 1
 	jmp indirect_found
 
@@ -218,7 +220,7 @@ indirect_found:
 	add rdx, 7
 	jmp 2b
 
-/* rcx: the program's address; rax: the flags; the values of rax, rcx and rdx are in scratch 1, 0 and 2. */
+/* rcx: the program's address; rax: the flags; the values of rcx, rdx and rax are in scratch 0 to 2. */
 indirect_miss:
 	mov dword ptr gs:[RUNTIME_REASON], RUNTIME_REASON_LOOKUP
 	jmp 1f
@@ -227,8 +229,8 @@ indirect_slow:
 1:	mov gs:[RUNTIME_PC], rcx
 	add al, 127
 	sahf
-	mov rax, gs:[RUNTIME_SCRATCH + 8]
-	mov rdx, gs:[RUNTIME_SCRATCH + 16]
+	mov rax, gs:[RUNTIME_SCRATCH + 16]
+	mov rdx, gs:[RUNTIME_SCRATCH + 8]
 	mov rcx, gs:[RUNTIME_SCRATCH]
 	/* falls through */
 

@@ -32,8 +32,8 @@ struct runtime_pending_signal {
 
 /* An entry of the return stack for return compression: return address and translation. */
 struct runtime_return {
-	uint64_t negated; /* negated return address; 1: empty entry */
-	uint64_t code;
+	uint64_t inverted; /* bitwise complement of the return address; 0: empty entry */
+	uint64_t code;     /* entry of the block there, or code that enters the runtime */
 };
 
 struct cache_block;
@@ -57,9 +57,9 @@ struct runtime_thread {
 	uint64_t reason; /* RUNTIME_REASON_ */
 	uint64_t return_index;
 	uint64_t scratch[4];
-	uint64_t stack;                   /* top of the runtime's stack */
-	const struct cache_block **table; /* hash table of blocks, for indirect branches */
-	const void *entry[7];             /* entry points RUNTIME_TO_* */
+	uint64_t stack;             /* top of the runtime's stack */
+	struct cache_block **table; /* hash table of blocks, for indirect branches */
+	const void *entry[7];       /* entry points RUNTIME_TO_* */
 	uint64_t in_syscall;
 	uint64_t pending; /* number of caught signals */
 	struct runtime_thread *self;
@@ -342,7 +342,7 @@ void runtime_values_take(struct runtime_thread *thread);
 /* ---- cache.c ---- */
 
 bool runtime_cache_start(void);
-const struct cache_block **runtime_cache_table(void);
+struct cache_block **runtime_cache_table(void);
 /* Returns a page for the code by which a thread leaves the cache; NULL: no memory, and the reserve is used up. */
 uint8_t *runtime_cache_departure(void);
 /* Returns whether a translation failed for lack of memory. The cache then stays as it is. */
@@ -350,8 +350,11 @@ bool runtime_cache_is_full(void);
 bool runtime_cache_is_code(uint64_t code);
 bool runtime_cache_unguard(uint64_t address);
 void runtime_cache_remapped(uint64_t base, uint64_t end);
-/* Returns the translation of pc, which is made on demand. NULL: pc is unreadable, or the cache is full. */
-const void *runtime_cache_find(struct runtime_thread *thread, uint64_t pc);
+/*
+ * Returns the translation of pc, which is made on demand. NULL: pc is unreadable, or the cache is full. *entry, unless entry
+ * is NULL: code for an indirect branch to pc; NULL: no room.
+ */
+const void *runtime_cache_find(struct runtime_thread *thread, uint64_t pc, const void **entry);
 /* Links exit `number` to code. */
 void runtime_cache_link(uint64_t number, const void *code);
 uint64_t runtime_cache_exit_pc(uint64_t number);

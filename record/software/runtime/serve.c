@@ -37,7 +37,7 @@ static void clear_returns(struct runtime_thread *thread)
 	struct runtime_return *returns = (struct runtime_return *)(void *)((uint8_t *)thread->slot + RUNTIME_RETURNS);
 
 	for (unsigned i = 0; i < CHANNEL_RETURN_STACK_SIZE; i++)
-		returns[i].negated = 1;
+		returns[i].inverted = 0;
 }
 
 /*
@@ -339,14 +339,12 @@ static struct runtime_target *target_of(struct runtime_thread *thread)
 static const void *find_code(struct runtime_thread *thread)
 {
 	struct runtime_target *target = target_of(thread);
-	const void *code;
+	/* Direct exits are linked, and need a target only in place of a forgotten block. */
+	const bool is_target = thread->reason != RUNTIME_REASON_LINK || target->pc == thread->pc;
+	const void *entry = NULL, *code = runtime_cache_find(thread, thread->pc, is_target ? &entry : NULL);
 
-	if (thread->reason == RUNTIME_REASON_INDIRECT && target->pc == thread->pc)
-		return (const void *)target->code;
-	code = runtime_cache_find(thread, thread->pc);
-	/* Direct exits are linked, and need an entry only in place of a forgotten block. */
-	if (code && (thread->reason != RUNTIME_REASON_LINK || target->pc == thread->pc))
-		*target = (struct runtime_target){thread->pc, (uint64_t)code};
+	if (code && entry)
+		*target = (struct runtime_target){thread->pc, (uint64_t)entry};
 	return code;
 }
 
@@ -429,6 +427,8 @@ void runtime_serve(struct runtime_thread *thread)
 		indirect(thread);
 		break;
 	case RUNTIME_REASON_RETURN_MISS:
+		/* The bit of a return that matches. */
+		thread->tnt >>= 1;
 		/*
 		 * The top of the return stack is another address. An empty return stack makes it irrelevant whether a
 		 * decoder pops here.

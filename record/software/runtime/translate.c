@@ -10,13 +10,6 @@
 /* maximal number of 8-byte words of a block */
 #define CHECKED_WORDS (TRANSLATE_INSTRUCTIONS_MAX * INSTRUCTION_MAX / 8 + 1)
 
-void runtime_translate_set_displacement(uint8_t *site, const uint8_t *to)
-{
-	const int32_t value = (int32_t)((int64_t)to - (int64_t)(site + 4));
-
-	memcpy(site, &value, 4);
-}
-
 /* ---- exits ---- */
 
 void runtime_translate_count_spilled(struct translation *t, unsigned instructions)
@@ -38,15 +31,28 @@ void runtime_translate_count(struct translation *t, unsigned instructions, uint3
 	emit_load(&t->e, RCX, scratch);
 }
 
+void runtime_translate_exit_site(struct translation *t, uint64_t target, bool is_return)
+{
+	t->stubs[t->stub_count].site = t->e.at;
+	t->stubs[t->stub_count].exit = t->block->add_exit(t->block->context, target, t->e.at, is_return);
+	t->stubs[t->stub_count].is_return = is_return;
+	t->stub_count++;
+	emit_4(&t->e, 0);
+}
+
 /* Writes a jump to the block at target. The jump enters the runtime until the exit is linked. */
 void runtime_translate_exit_jump(struct translation *t, uint64_t target)
 {
 	emit_align_displacement(&t->e, 1);
 	emit_1(&t->e, 0xe9);
-	t->stubs[t->stub_count].site = t->e.at;
-	t->stubs[t->stub_count].exit = t->block->add_exit(t->block->context, target, t->e.at);
-	t->stub_count++;
-	emit_4(&t->e, 0);
+	runtime_translate_exit_site(t, target, false);
+}
+
+void runtime_translate_entry(uint8_t *at)
+{
+	struct emitter e = {at};
+
+	emit_load(&e, RDX, RUNTIME_SCRATCH + 8);
 }
 
 void runtime_translate_exit(struct translation *t, uint64_t target, unsigned zeros, int last, unsigned instructions)
@@ -132,10 +138,10 @@ static void emit_check_stubs(struct translation *t)
 	if (!t->check_site)
 		return;
 	if (t->check_at == t->block->code && !t->check.live_flags) {
-		runtime_translate_set_displacement(t->check_site, t->block->check);
+		emit_displacement(t->check_site, t->block->check);
 		return;
 	}
-	runtime_translate_set_displacement(t->check_site, t->e.at);
+	emit_displacement(t->check_site, t->e.at);
 	if (t->check.live_flags) {
 		emit_restore_flags(t);
 		emit_load(&t->e, RAX, RUNTIME_SCRATCH);
@@ -210,7 +216,7 @@ static void finish(struct translation *t)
 	for (unsigned i = 0; i < t->side_count; i++) {
 		const struct side_exit *side = &t->sides[i];
 
-		runtime_translate_set_displacement(side->site, t->e.at);
+		emit_displacement(side->site, t->e.at);
 		runtime_translate_branch(t, side->target, side->zeros, side->last, side->instructions);
 	}
 	t->block->code_size = (uint32_t)(t->e.at - t->block->code);
@@ -218,7 +224,11 @@ static void finish(struct translation *t)
 	t->e.at = t->block->cold;
 	emit_check_stubs(t);
 	for (unsigned i = 0; i < t->stub_count; i++) {
-		runtime_translate_set_displacement(t->stubs[i].site, t->e.at);
+		emit_displacement(t->stubs[i].site, t->e.at);
+		if (t->stubs[i].is_return) {
+			runtime_translate_entry(t->e.at);
+			t->e.at += TRANSLATE_ENTRY_SIZE;
+		}
 		emit_store_32(&t->e, RUNTIME_EXIT, t->stubs[i].exit);
 		emit_jump_gs(&t->e, RUNTIME_TO_LINK);
 	}
@@ -274,7 +284,7 @@ static void emit_byte_check(struct translation *t, unsigned length)
 		over = t->e.at;
 		emit_4(&t->e, 0);
 		for (unsigned i = 0; i < count; i++)
-			runtime_translate_set_displacement(jumps[i], t->e.at);
+			emit_displacement(jumps[i], t->e.at);
 		emit_load(&t->e, RDX, RUNTIME_SCRATCH + 16);
 		emit_load(&t->e, RCX, RUNTIME_SCRATCH + 8);
 		emit_bytes(&t->e, (const uint8_t[]){0x04, 0x7f, 0x9e}, 3);
@@ -282,7 +292,7 @@ static void emit_byte_check(struct translation *t, unsigned length)
 		/* The runtime translates the block again; see RUNTIME_REASON_OTHER. */
 		runtime_translate_pc(t, block->pc);
 		emit_jump_gs(&t->e, RUNTIME_TO_OTHER);
-		runtime_translate_set_displacement(over, t->e.at);
+		emit_displacement(over, t->e.at);
 	}
 }
 
@@ -313,7 +323,7 @@ static void emit_take(struct translation *t, uint32_t plan, const struct instruc
 	site = t->e.at;
 	emit_4(&t->e, 0);
 	emit_jump_gs(&t->e, RUNTIME_TO_VALUES);
-	runtime_translate_set_displacement(site, t->e.at);
+	emit_displacement(site, t->e.at);
 }
 
 /* Writes the work at the block's first instruction, for at most PLACES_MAX plans. */

@@ -51,8 +51,11 @@ struct translate_block {
 	uint8_t *code; /* room for TRANSLATE_CODE_MAX bytes; the address of the block's first translated byte */
 	uint8_t *cold; /* room for TRANSLATE_COLD_MAX bytes of rarely executed code */
 	struct translate_options options;
-	/* Returns the number of a new exit to pc; the jump's displacement is at site. */
-	uint32_t (*add_exit)(void *context, uint64_t pc, uint8_t *site);
+	/*
+	 * Returns the number of a new exit to pc; the displacement is at site. is_return: the displacement leads to the
+	 * block's entry for indirect branches.
+	 */
+	uint32_t (*add_exit)(void *context, uint64_t pc, uint8_t *site, bool is_return);
 	void *context;
 	/*
 	 * Finds a plan from `from` on with a place at the instruction at pc: see runtime_values_place. NULL: there are no
@@ -72,5 +75,9 @@ struct translate_block {
 };
 
 void runtime_translate_block(struct translate_block *block);
+
+#define TRANSLATE_ENTRY_SIZE 9u
+/* Writes a block's entry for indirect branches and returns, TRANSLATE_ENTRY_SIZE bytes: restores RDX. */
+void runtime_translate_entry(uint8_t *at);
 
 #endif

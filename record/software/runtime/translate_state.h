@@ -37,6 +37,7 @@ struct translation {
 	struct {
 		uint8_t *site;
 		uint32_t exit;
+		bool is_return;
 	} stubs[2 * SIDE_EXITS_MAX];
 	unsigned stub_count;
 	struct instruction decoded[TRANSLATE_INSTRUCTIONS_MAX];
@@ -47,9 +48,6 @@ struct translation {
 	uint64_t check_pc;   /* address of the instruction behind the check */
 };
 
-/* Lets the 4-byte displacement at site lead to `to`. */
-void runtime_translate_set_displacement(uint8_t *site, const uint8_t *to);
-
 /* ---- translate.c: exits. instructions: how many of the block have been executed by then ---- */
 
 /* Adds `instructions` to the virtual clock; uses the scratch word at offset `scratch`. */
@@ -58,6 +56,11 @@ void runtime_translate_count(struct translation *t, unsigned instructions, uint3
 void runtime_translate_count_spilled(struct translation *t, unsigned instructions);
 /* Writes a jump to the block at target; the jump enters the runtime until the exit is linked. */
 void runtime_translate_exit_jump(struct translation *t, uint64_t target);
+/*
+ * Writes the displacement of an instruction that leads to the block at target; until the exit is linked, to the runtime.
+ * is_return: the instruction gets the address of the block's entry for indirect branches.
+ */
+void runtime_translate_exit_site(struct translation *t, uint64_t target, bool is_return);
 /* Writes `zeros` TNT bits 0 and, unless last is negative, the bit `last`, and then the jump. */
 void runtime_translate_exit(struct translation *t, uint64_t target, unsigned zeros, int last, unsigned instructions);
 /* As runtime_translate_exit, for a branch. A branch to the entry of its own function is no call: the runtime is told. */

@@ -2,7 +2,9 @@
 /* Branches, calls and returns. */
 #include "record/software/runtime/translate_state.h"
 
-/* Loads the operand of an indirect jump or call into RCX, whose value is saved in scratch 0. */
+/*
+ * Loads the operand of an indirect jump or call into RCX. RCX and RDX are saved in scratch 0 and 1, and RDX is free.
+ */
 static void emit_load_target(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t pc,
 			     struct translate_step *step)
 {
@@ -11,8 +13,9 @@ static void emit_load_target(struct translation *t, const uint8_t *source, const
 	unsigned rex = 0x48;
 
 	emit_store(&t->e, RUNTIME_SCRATCH, RCX);
+	emit_store(&t->e, RUNTIME_SCRATCH + 8, RDX);
 	step->scratch = RCX;
-	step->word = 0;
+	step->word = 2 | RDX << 2;
 	step->spilled = (uint16_t)(t->e.at - t->block->code);
 	step->back = 0xffff;
 	if (mod == 3 && in->rm == R15) {
@@ -60,26 +63,24 @@ static void emit_load_target(struct translation *t, const uint8_t *source, const
 		bytes[size++] = source[i];
 	bytes[modrm_at] = (uint8_t)((bytes[modrm_at] & 0xc7) | RCX << 3);
 	if (in->base == R15 || in->index == R15) {
-		/* Another register gets the program's R15. */
-		const unsigned other = in->base == R8 || in->index == R8 ? R9 : R8;
+		/* RDX or RCX gets the program's R15. */
+		const unsigned other = in->base == RDX || in->index == RDX ? RCX : RDX;
 		uint8_t *base = &bytes[in->sib_at ? modrm_at + 1 : modrm_at];
 
-		if (in->base == R15)
-			*base = (uint8_t)((*base & ~7u) | (other & 7));
-		if (in->index == R15)
-			bytes[modrm_at + 1] = (uint8_t)((bytes[modrm_at + 1] & ~0x38u) | (other & 7) << 3);
-		emit_store(&t->e, RUNTIME_SCRATCH + 8, other);
-		step->word = 2 | (uint8_t)other << 2;
-		step->spilled = (uint16_t)(t->e.at - t->block->code);
+		if (in->base == R15) {
+			*base = (uint8_t)((*base & ~7u) | other);
+			bytes[modrm_at - 2] &= (uint8_t)~1u;
+		}
+		if (in->index == R15) {
+			bytes[modrm_at + 1] = (uint8_t)((bytes[modrm_at + 1] & ~0x38u) | other << 3);
+			bytes[modrm_at - 2] &= (uint8_t)~2u;
+		}
 		emit_load(&t->e, other, RUNTIME_REG(R15));
-		emit_bytes(&t->e, bytes, size);
-		emit_load(&t->e, other, RUNTIME_SCRATCH + 8);
-		return;
 	}
 	emit_bytes(&t->e, bytes, size);
 }
 
-/* Goes to the translation of the address in RCX. RCX and RDX are in scratch 0 and 2. */
+/* Goes to the translation of the address in RCX. RCX and RDX are in scratch 0 and 1. */
 static void emit_go_to_target(struct translation *t, unsigned instructions)
 {
 	if (t->block->options.counted) {
@@ -90,53 +91,44 @@ static void emit_go_to_target(struct translation *t, unsigned instructions)
 	emit_jump_gs(&t->e, RUNTIME_TO_INDIRECT);
 }
 
-/* Save RCX and RDX in scratch 1 and 2, and restore both. */
-static void emit_spill(struct translation *t)
+/* Pushes the return address `next`, which RDX then has. RDX is saved in scratch 1. */
+static void emit_push_return(struct translation *t, uint64_t next)
 {
-	emit_store(&t->e, RUNTIME_SCRATCH + 8, RCX);
-	emit_store(&t->e, RUNTIME_SCRATCH + 16, RDX);
-}
-
-static void emit_unspill(struct translation *t)
-{
-	emit_load(&t->e, RDX, RUNTIME_SCRATCH + 16);
-	emit_load(&t->e, RCX, RUNTIME_SCRATCH + 8);
+	/* A return reads the whole address: two writes of its halves would delay the return. */
+	if (emit_reaches(t->e.at, (const uint8_t *)next) && emit_reaches(t->e.at + 64, (const uint8_t *)next)) {
+		emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8d, 0x15}, 3); /* lea rdx, [rip + next] */
+		emit_4(&t->e, (uint32_t)((int64_t)next - (int64_t)(t->e.at + 4)));
+	} else {
+		emit_constant(&t->e, RDX, next);
+	}
+	emit_1(&t->e, 0x52); /* push rdx */
 }
 
 /*
- * Pushes the address behind the call and a jump to the translation of that address onto the return stack. RCX and RDX
- * are free.
+ * Pushes the address `next` behind the call, which RDX has, and the translation of that address onto the return stack.
+ * RCX is free.
  */
-static void emit_note_call(struct translation *t, uint64_t pc, uint8_t **stub_address)
+static void emit_note_call(struct translation *t, uint64_t next)
 {
 	/* movzx ecx, byte gs:[index] */
 	emit_1(&t->e, 0x65);
 	emit_bytes(&t->e, (const uint8_t[]){0x0f, 0xb6, 0x0c, 0x25}, 4);
 	emit_4(&t->e, RUNTIME_RETURN_INDEX);
-	/* lea ecx, [rcx + 4]; movzx ecx, cl */
-	emit_bytes(&t->e, (const uint8_t[]){0x8d, 0x49, 0x04, 0x0f, 0xb6, 0xc9}, 6);
-	emit_constant(&t->e, RDX, 0 - pc);
+	/* not rdx; lea ecx, [rcx + 4]; movzx ecx, cl */
+	emit_bytes(&t->e, (const uint8_t[]){0x48, 0xf7, 0xd2, 0x8d, 0x49, 0x04, 0x0f, 0xb6, 0xc9}, 9);
 	/* mov gs:[returns + rcx * 4], rdx */
 	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x48, 0x89, 0x14, 0x8d}, 5);
 	emit_4(&t->e, RUNTIME_RETURNS);
-	/* lea rdx, [rip + stub] */
+	/* lea rdx, [rip + entry of the block at next] */
+	emit_align_displacement(&t->e, 3);
 	emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8d, 0x15}, 3);
-	*stub_address = t->e.at;
-	emit_4(&t->e, 0);
+	runtime_translate_exit_site(t, next, true);
 	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x48, 0x89, 0x14, 0x8d}, 5);
 	emit_4(&t->e, RUNTIME_RETURNS + 8);
 	/* mov gs:[index], cl */
 	emit_1(&t->e, 0x65);
 	emit_bytes(&t->e, (const uint8_t[]){0x88, 0x0c, 0x25}, 3);
 	emit_4(&t->e, RUNTIME_RETURN_INDEX);
-}
-
-static void emit_return_stub(struct translation *t, uint8_t *stub_address, uint64_t pc)
-{
-	if (!stub_address)
-		return;
-	runtime_translate_set_displacement(stub_address, t->e.at);
-	runtime_translate_exit_jump(t, pc);
 }
 
 /* lea rsp, [rsp + size] */
@@ -154,62 +146,56 @@ static void emit_drop(struct translation *t, uint32_t size)
 void runtime_translate_return(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t pc,
 			      struct translate_step *step, unsigned instructions)
 {
-	uint32_t pop = 8;
+	const unsigned address = t->block->options.return_compression ? RAX : RCX;
+	uint32_t drop = 0;
 	uint8_t *hit;
 
 	if (in->opcode == 0xc2)
-		pop += (uint32_t)source[in->immediate_at] | (uint32_t)source[in->immediate_at + 1] << 8;
-	if (!t->block->options.return_compression) {
-		emit_store(&t->e, RUNTIME_SCRATCH, RCX);
-		step->scratch = RCX;
-		step->spilled = (uint16_t)(t->e.at - t->block->code);
-		step->back = 0xffff;
-		emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8b, 0x0c, 0x24}, 4); /* mov rcx, [rsp] */
-		emit_drop(t, pop);
-		emit_append_bits(&t->e, t->bits, -1);
-		emit_store(&t->e, RUNTIME_SCRATCH + 16, RDX);
-		emit_go_to_target(t, instructions);
-		return;
-	}
-	emit_store(&t->e, RUNTIME_SCRATCH, RAX);
-	step->scratch = RAX;
+		drop = (uint32_t)source[in->immediate_at] | (uint32_t)source[in->immediate_at + 1] << 8;
+	emit_store(&t->e, RUNTIME_SCRATCH, address);
+	step->scratch = (uint8_t)address;
 	step->spilled = (uint16_t)(t->e.at - t->block->code);
 	step->back = 0xffff;
 	if (t->check.kind == CHECK_IN_RETURN)
 		runtime_translate_check(t, pc, true);
-	emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8b, 0x04, 0x24}, 4); /* mov rax, [rsp] */
-	emit_drop(t, pop);
-	emit_append_bits(&t->e, t->bits, -1);
-	emit_spill(t);
+	emit_1(&t->e, (uint8_t)(0x58 | address)); /* pop */
+	if (drop)
+		emit_drop(t, drop);
+	emit_store(&t->e, RUNTIME_SCRATCH + 8, RDX);
+	if (!t->block->options.return_compression) {
+		emit_append_bits(&t->e, t->bits, -1);
+		emit_go_to_target(t, instructions);
+		return;
+	}
+	/* The return's own bit: runtime_to_return_miss removes the bit. */
+	emit_append_bits(&t->e, t->bits, 1);
+	emit_store(&t->e, RUNTIME_SCRATCH + 16, RCX);
 	runtime_translate_count_spilled(t, instructions);
 	/* movzx edx, byte gs:[index] */
 	emit_1(&t->e, 0x65);
 	emit_bytes(&t->e, (const uint8_t[]){0x0f, 0xb6, 0x14, 0x25}, 4);
 	emit_4(&t->e, RUNTIME_RETURN_INDEX);
-	/* mov rcx, gs:[returns + rdx * 4]; lea rcx, [rcx + rax] */
+	/* mov rcx, gs:[returns + rdx * 4]; lea rcx, [rcx + rax + 1] */
 	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x48, 0x8b, 0x0c, 0x95}, 5);
 	emit_4(&t->e, RUNTIME_RETURNS);
-	emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8d, 0x0c, 0x01}, 4);
+	emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8d, 0x4c, 0x01, 0x01}, 5);
 	/* jrcxz hit; jmp miss */
 	emit_bytes(&t->e, (const uint8_t[]){0xe3, 0}, 2);
 	hit = t->e.at;
 	emit_jump_gs(&t->e, RUNTIME_TO_RETURN_MISS);
 	hit[-1] = (uint8_t)(t->e.at - hit);
-	/* mov qword gs:[returns + rdx * 4], 1 */
-	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x48, 0xc7, 0x04, 0x95}, 5);
+	/* RCX is 0, which marks an empty entry: mov gs:[returns + rdx * 4], rcx */
+	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x48, 0x89, 0x0c, 0x95}, 5);
 	emit_4(&t->e, RUNTIME_RETURNS);
-	emit_4(&t->e, 1);
-	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x48, 0x8b, 0x0c, 0x95}, 5);
-	emit_4(&t->e, RUNTIME_RETURNS + 8);
-	emit_bytes(&t->e, (const uint8_t[]){0x8d, 0x52, 0xfc}, 3); /* lea edx, [rdx - 4] */
+	emit_bytes(&t->e, (const uint8_t[]){0x8d, 0x4a, 0xfc}, 3); /* lea ecx, [rdx - 4] */
 	emit_1(&t->e, 0x65);
-	emit_bytes(&t->e, (const uint8_t[]){0x88, 0x14, 0x25}, 3); /* mov gs:[index], dl */
+	emit_bytes(&t->e, (const uint8_t[]){0x88, 0x0c, 0x25}, 3); /* mov gs:[index], cl */
 	emit_4(&t->e, RUNTIME_RETURN_INDEX);
-	emit_store(&t->e, RUNTIME_TARGET, RCX);
-	emit_append(&t->e, 1, 1);
-	emit_unspill(t);
+	emit_load(&t->e, RCX, RUNTIME_SCRATCH + 16);
 	emit_load(&t->e, RAX, RUNTIME_SCRATCH);
-	emit_jump_gs(&t->e, RUNTIME_TARGET);
+	/* jmp gs:[returns + rdx * 4 + 8]: the entry of the block restores RDX. */
+	emit_bytes(&t->e, (const uint8_t[]){0x65, 0xff, 0x24, 0x95}, 4);
+	emit_4(&t->e, RUNTIME_RETURNS + 8);
 }
 
 static void add_side_exit(struct translation *t, uint8_t *site, uint64_t target, unsigned instructions)
@@ -231,7 +217,7 @@ void runtime_translate_condition(struct translation *t, const struct instruction
 		over = t->e.at;
 		emit_4(&t->e, 0);
 		runtime_translate_branch(t, target, t->bits, 1, instructions);
-		runtime_translate_set_displacement(over, t->e.at);
+		emit_displacement(over, t->e.at);
 	} else {
 		emit_bytes(&t->e, (const uint8_t[]){0x0f, (uint8_t)(0x80 | condition)}, 2);
 		add_side_exit(t, t->e.at, target, instructions);
@@ -257,32 +243,33 @@ void runtime_translate_call(struct translation *t, const uint8_t *source, const 
 			    struct translate_step *step, unsigned instructions)
 {
 	const uint64_t next = pc + in->length;
-	uint8_t *stub = NULL;
 
 	if (in->kind == INSTRUCTION_CALL) {
-		emit_push_constant(&t->e, next);
-		step->scratch = NO_REGISTER;
+		emit_store(&t->e, RUNTIME_SCRATCH + 8, RDX);
+		step->scratch = RDX;
+		step->word = 1;
+		step->spilled = (uint16_t)(t->e.at - t->block->code);
+		step->back = 0xffff;
+		emit_push_return(t, next);
 		/* A call of the next instruction only reads the instruction pointer: no return is expected. */
 		if (in->target != 0 && t->block->options.return_compression) {
-			emit_spill(t);
-			emit_note_call(t, next, &stub);
-			emit_unspill(t);
+			emit_store(&t->e, RUNTIME_SCRATCH, RCX);
+			emit_note_call(t, next);
+			emit_load(&t->e, RCX, RUNTIME_SCRATCH);
 		}
+		emit_load(&t->e, RDX, RUNTIME_SCRATCH + 8);
 		runtime_translate_exit(t, next + (uint64_t)in->target, t->bits, -1, instructions);
-		emit_return_stub(t, stub, next);
 		return;
 	}
 	emit_load_target(t, source, in, pc, step);
-	emit_push_constant(&t->e, next);
+	emit_push_return(t, next);
 	emit_append_bits(&t->e, t->bits, -1);
-	emit_store(&t->e, RUNTIME_SCRATCH + 16, RDX);
 	if (t->block->options.return_compression) {
 		emit_store(&t->e, RUNTIME_SCRATCH + 24, RCX);
-		emit_note_call(t, next, &stub);
+		emit_note_call(t, next);
 		emit_load(&t->e, RCX, RUNTIME_SCRATCH + 24);
 	}
 	emit_go_to_target(t, instructions);
-	emit_return_stub(t, stub, next);
 }
 
 void runtime_translate_jump_indirect(struct translation *t, const uint8_t *source, const struct instruction *in,
@@ -290,6 +277,5 @@ void runtime_translate_jump_indirect(struct translation *t, const uint8_t *sourc
 {
 	emit_load_target(t, source, in, pc, step);
 	emit_append_bits(&t->e, t->bits, -1);
-	emit_store(&t->e, RUNTIME_SCRATCH + 16, RDX);
 	emit_go_to_target(t, instructions);
 }
