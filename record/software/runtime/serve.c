@@ -341,8 +341,14 @@ static const void *find_code(struct runtime_thread *thread)
 	struct runtime_target *target = target_of(thread);
 	/* Direct exits are linked, and need a target only in place of a forgotten block. */
 	const bool is_target = thread->reason != RUNTIME_REASON_LINK || target->pc == thread->pc;
-	const void *entry = NULL, *code = runtime_cache_find(thread, thread->pc, is_target ? &entry : NULL);
+	const void *entry = NULL, *code;
 
+	if (thread->reason == RUNTIME_REASON_INDIRECT && target->pc == thread->pc) {
+		/* The entry restores RDX. */
+		thread->scratch[1] = thread->regs[RDX];
+		return (const void *)target->code;
+	}
+	code = runtime_cache_find(thread, thread->pc, is_target ? &entry : NULL);
 	if (code && entry)
 		*target = (struct runtime_target){thread->pc, (uint64_t)entry};
 	return code;
