@@ -310,6 +310,100 @@ static void replaced(void)
 	}
 }
 
+/* Writes a function that calls `to`; returns the end. */
+static uint8_t *put_caller(uint8_t *code, const uint8_t *to)
+{
+	static const uint8_t before[] = {0x48, 0x83, 0xec, 0x08}, after[] = {0x48, 0x83, 0xc4, 0x08, 0xc3};
+	const int32_t displacement = (int32_t)(to - (code + 9));
+
+	memcpy(code, before, 4); /* sub rsp, 8 */
+	code[4] = 0xe8;
+	memcpy(code + 5, &displacement, 4);
+	memcpy(code + 9, after, 5); /* add rsp, 8; ret */
+	return code + 14;
+}
+
+/* Writes a linkage stub, `jmp [pointer]`, with or without endbr64. */
+static void put_stub(uint8_t *code, bool marked, uint8_t *const *pointer)
+{
+	int32_t displacement;
+
+	if (marked) {
+		memcpy(code, (const uint8_t[]){0xf3, 0x0f, 0x1e, 0xfa}, 4);
+		code += 4;
+	}
+	displacement = (int32_t)((const uint8_t *)pointer - (code + 6));
+	code[0] = 0xff;
+	code[1] = 0x25;
+	memcpy(code + 2, &displacement, 4);
+}
+
+/* Linkage stubs between a caller and a function: the pointer, the stub and the stub's memory change. */
+static void changed_stub(void)
+{
+	uint8_t *code = map_at(NULL, 4 * PAGE, ALL, 0), *stub = code + PAGE, *functions = code + 2 * PAGE;
+	uint8_t **pointer = (uint8_t **)(void *)(code + 3 * PAGE);
+
+	put_caller(code, stub + 16);
+	for (int i = 0; i < 64; i++)
+		put_function(functions + 16 * i, i);
+	for (int round = 0; round < 40; round++) {
+		put_stub(stub + 16, round % 2, pointer);
+		for (int i = 0; i < 64; i++) {
+			*pointer = functions + 16 * i;
+			CHECK(call(code) == i);
+		}
+		switch (round % 4) {
+		case 0:
+			CHECK(munmap(stub, PAGE) == 0);
+			CHECK(map_at(stub, PAGE, ALL, MAP_FIXED) == stub);
+			break;
+		case 1:
+			CHECK(mprotect(stub, PAGE, PROT_READ | PROT_WRITE) == 0 && mprotect(stub, PAGE, ALL) == 0);
+			break;
+		default:
+			break;
+		}
+		put_function(stub + 16, round);
+		CHECK(call(code) == round);
+	}
+}
+
+static uint8_t *faulting_stub, **hidden_pointer;
+
+static void show_pointer(int number, siginfo_t *info, void *context_)
+{
+	const ucontext_t *context = context_;
+
+	CHECK(number == SIGSEGV && info->si_addr == (void *)hidden_pointer);
+	CHECK(context->uc_mcontext.gregs[REG_RIP] == (greg_t)(uintptr_t)faulting_stub);
+	CHECK(context->uc_mcontext.gregs[REG_RCX] == 0x1234567812345678 && context->uc_mcontext.gregs[REG_RDX] == -5);
+	CHECK(mprotect(hidden_pointer, PAGE, ALL) == 0);
+}
+
+/* A stub's pointer cannot be read: the fault is the stub's, with the registers of the call. */
+static void faulting_pointer(void)
+{
+	uint8_t *code = map_at(NULL, 4 * PAGE, ALL, 0);
+	long rcx = 0x1234567812345678, rdx = -5, result;
+
+	faulting_stub = code + PAGE;
+	hidden_pointer = (uint8_t **)(void *)(code + 3 * PAGE);
+	put_caller(code, faulting_stub);
+	put_function(code + 2 * PAGE, 77);
+	put_stub(faulting_stub, false, hidden_pointer);
+	*hidden_pointer = code + 2 * PAGE;
+	install_action(SIGSEGV, show_pointer, 0);
+	for (int i = 0; i < 3; i++) {
+		CHECK(mprotect(hidden_pointer, PAGE, PROT_NONE) == 0);
+		__asm__ volatile("sub $128, %%rsp; call *%3; add $128, %%rsp"
+				 : "=a"(result), "+c"(rcx), "+d"(rdx)
+				 : "r"(code)
+				 : "cc", "memory");
+		CHECK(result == 77 && rcx == 0x1234567812345678 && rdx == -5);
+	}
+}
+
 static void moved(void)
 {
 	uint8_t *code = map_at(NULL, 2 * PAGE, ALL, 0), *place = map_at(NULL, 64 * PAGE, PROT_NONE, 0);
@@ -592,6 +686,7 @@ int main(int argc, char **argv)
 		SUBTEST(near_stack),        SUBTEST(written_by_proc),
 		SUBTEST(beyond_file),       SUBTEST(partly_protected),
 		SUBTEST(written_by_ring),   SUBTEST(written_by_aio),
+		SUBTEST(changed_stub),      SUBTEST(faulting_pointer),
 	};
 
 	return run_subtests(tests, sizeof(tests) / sizeof(*tests), argc, argv);

@@ -69,6 +69,7 @@ class Program:
         self.signals = arguments.signals
         self.lines = []
         self.data = []
+        self.stubs = []  # linkage stubs behind all functions
         self.labels = 0
         self.cost = 0      # upper bound of the function's executed instructions so far
         self.keep = set()  # registers that must not be written
@@ -601,6 +602,8 @@ class Program:
         keep, self.keep = self.keep, set(kept)
         if "indirect" in self.features and self.chance(50):
             self.indirect_call(name)
+        elif "indirect" in self.features and self.chance(40):
+            self.put("call " + self.stub(name), 2)
         else:
             self.put("call " + name)
         self.cost += cost
@@ -610,6 +613,12 @@ class Program:
 
     def pointer(self, target):
         return self.datum(".quad " + target)
+
+    def stub(self, name):
+        """Adds a linkage stub that jumps to a function. Returns the stub's label."""
+        label = "S%d" % len(self.stubs)
+        self.stubs.append("%s:%s\tjmp qword ptr [rip + %s]" % (label, self.pick("", "\tendbr64\n"), self.pointer(name)))
+        return label
 
     def indirect_call(self, name):
         register = self.target()
@@ -878,7 +887,7 @@ class Program:
         print("\tcall " + name)
         print("\tdec qword ptr [rip + rounds]\n\tjnz round")
         print(END_AVX if "avx" in self.features else END)
-        print("\n".join(self.lines))
+        print("\n".join(self.lines + self.stubs))
         print(".section .changing, \"awx\", @progbits\nchanging: mov eax, 0x12345678\n\tret")
         print(".data\n.balign 4096\nmemory:")
         for _ in range(MEMORY // 32):

@@ -24,6 +24,8 @@ gzip -k "$scratch/text"
 # What CI steps: some seconds each. Programs with threads wait more or less often in each run: none of them is here.
 judge_flow addresses "$programs/fault_contexts" addresses
 judge_flow write_and_execute "$programs/code_corners" write_and_execute
+judge_flow changed_stub "$programs/code_corners" changed_stub
+judge_flow faulting_pointer "$programs/code_corners" faulting_pointer
 judge_flow masks "$programs/signal_delivery" masks
 judge_flow ls ls -l "$scratch/text"
 judge_flow gzip gzip -c "$scratch/text"

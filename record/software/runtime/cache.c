@@ -243,6 +243,8 @@ static struct cache_block *keep_block(struct cache_chunk *chunk, const struct tr
 		.check = work->check,
 		.length = work->length,
 		.code_size = work->code_size,
+		.stub_pc = work->stub_pc,
+		.stub_length = work->stub_length,
 		.step_count = (uint16_t)work->step_count,
 		.steps = malloc(work->step_count * sizeof(struct translate_step)),
 	};
@@ -312,11 +314,40 @@ static struct cache_block *add_translated(struct runtime_thread *thread, struct 
 	block = keep_block(chunk, &runtime_cache.work, entry);
 	/* If the recorder has other bytes for these addresses, this call forgets all blocks with the old bytes. */
 	runtime_mapping_translated(thread, pc, bytes, runtime_cache.work.length);
+	if (runtime_cache.work.stub_length)
+		runtime_mapping_translated(thread, runtime_cache.work.stub_pc, runtime_cache.work.stub_bytes,
+					   runtime_cache.work.stub_length);
 	if (!block || !runtime_cache_add_block(block) || !note_in_page(block, pc & ~(PAGE - 1)))
 		return fill();
 	if (pc / PAGE != (pc + block->length - 1) / PAGE && !note_in_page(block, (pc & ~(PAGE - 1)) + PAGE))
 		return fill();
+	if (block->stub_length && !note_in_page(block, block->stub_pc & ~(PAGE - 1)))
+		return fill();
 	return block;
+}
+
+/*
+ * Protects the page of the stub that the translated block executes. False: the block may not contain the stub, whose bytes
+ * may change without notice.
+ */
+static bool guard_stub(void)
+{
+	static struct runtime_map map;
+	const struct translate_block *work = &runtime_cache.work;
+	const uint64_t pc = work->stub_pc;
+	struct cache_page *page;
+	uint8_t bytes[TRANSLATE_STUB_MAX];
+
+	if (pc / PAGE != (pc + work->stub_length - 1) / PAGE || !is_executable(pc, &map) || map.shared ||
+	    pc + work->stub_length > map.end || (runtime.stops_known && runtime_mapping_is_stop(pc)))
+		return false;
+	page = runtime_cache_make_page(pc & ~(PAGE - 1));
+	if (!page || page->unguarded)
+		return false;
+	guard(page, &map);
+	/* Reads the bytes again: the page may have been written before its protection. */
+	return !page->unguarded && read_code(pc, bytes, work->stub_length) == work->stub_length &&
+	       memcmp(bytes, work->stub_bytes, work->stub_length) == 0;
 }
 
 /* has_entry: the block gets an entry for indirect branches. NULL: memory is lacking, or pc is unreadable. */
@@ -361,6 +392,7 @@ static struct cache_block *translate(struct runtime_thread *thread, uint64_t pc,
 	}
 	runtime_cache.work.cold = chunk->cold;
 	runtime_cache.work.add_exit = add_exit;
+	runtime_cache.work.read_code = read_code;
 	runtime_cache.work.find_place = runtime_values_known() ? runtime_values_place : NULL;
 	runtime_cache.work.find_loop = runtime_values_known() ? runtime_values_loop : NULL;
 	runtime_cache.work.options = (struct translate_options){
@@ -368,8 +400,13 @@ static struct cache_block *translate(struct runtime_thread *thread, uint64_t pc,
 		.counted = runtime.config.clock == PTL_CLOCK_VIRTUAL,
 		.check_bytes = page->unguarded,
 		.single_store = page->unguarded,
+		.joins_stubs = !page->unguarded && !runtime_values_known(),
 	};
 	runtime_translate_block(&runtime_cache.work);
+	if (runtime_cache.work.stub_length && !guard_stub()) {
+		runtime_cache.work.options.joins_stubs = false;
+		runtime_translate_block(&runtime_cache.work);
+	}
 	if (runtime_cache.work.cut) {
 		/* The instruction extends into unreadable memory: executing it faults there. */
 		return NULL;
@@ -392,6 +429,7 @@ static struct cache_block *translate(struct runtime_thread *thread, uint64_t pc,
 		runtime_cache.work.size = runtime_cache.work.length;
 		runtime_cache.work.options.check_bytes |= second->unguarded;
 		runtime_cache.work.options.single_store |= second->unguarded;
+		runtime_cache.work.options.joins_stubs &= !second->unguarded && runtime_cache.work.stub_length;
 		runtime_translate_block(&runtime_cache.work);
 		if (runtime_cache.work.cut)
 			return NULL;
@@ -461,7 +499,8 @@ static void forget_page(struct cache_page *page, uint64_t base, uint64_t end)
 
 		if (block->forgotten)
 			continue;
-		if (block->pc < end && block->pc + block->length > base)
+		if ((block->pc < end && block->pc + block->length > base) ||
+		    (block->stub_length && block->stub_pc < end && block->stub_pc + block->stub_length > base))
 			forget_block(block);
 		else
 			page->blocks[kept++] = block;

@@ -60,7 +60,8 @@ bool runtime_cache_restore(struct runtime_thread *thread, uint64_t code, uint64_
 		step = &block->steps[index];
 	if (!step)
 		return false;
-	*pc = block->pc + step->offset_low + ((uint64_t)step->offset_high << 8);
+	*pc = (block->stub_length && index == block->step_count ? block->stub_pc : block->pc) + step->offset_low +
+	      ((uint64_t)step->offset_high << 8);
 	*next = *pc + step->length;
 	if (step->scratch != 0xff && offset >= step->spilled && offset < step->back) {
 		if (step->word & 2) {
@@ -99,5 +100,7 @@ bool runtime_cache_is_same_page(uint64_t code, uint64_t address)
 {
 	const struct cache_block *block = block_at(code);
 
-	return block && block->pc / PAGE <= address / PAGE && (block->pc + block->length - 1) / PAGE >= address / PAGE;
+	return block &&
+	       ((block->pc / PAGE <= address / PAGE && (block->pc + block->length - 1) / PAGE >= address / PAGE) ||
+		(block->stub_length && block->stub_pc / PAGE == address / PAGE));
 }

@@ -28,6 +28,8 @@ struct cache_block {
 	uint8_t *check; /* target of the head's jump after the block is forgotten */
 	uint32_t length;
 	uint32_t code_size;
+	uint64_t stub_pc;     /* linkage stub whose jump ends the block */
+	uint32_t stub_length; /* 0: no stub */
 	uint16_t step_count;
 	bool forgotten;
 	struct translate_step *steps;

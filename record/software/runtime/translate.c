@@ -382,6 +382,7 @@ void runtime_translate_block(struct translate_block *block)
 	t.decoded_count = t.bits = t.side_count = t.stub_count = 0;
 	length = decode_block(&t);
 	block->step_count = 0;
+	block->stub_length = 0;
 	block->cut = length == 0;
 	block->length = length;
 	if (block->cut)

@@ -16,13 +16,15 @@ struct instruction;
 #define TRANSLATE_CODE_MAX 16384u
 #define TRANSLATE_COLD_MAX 2048u
 #define TRANSLATE_NO_PLAN UINT32_MAX
+/* maximal size of a linkage stub in bytes: endbr64 and a jump */
+#define TRANSLATE_STUB_MAX 16u
 
 /* One instruction of a block: place of the translation, and data to restore registers after a fault. */
 struct translate_step {
 	uint16_t code;      /* offset of the first translated byte */
 	uint16_t spilled;   /* offset from which `scratch` holds another value */
 	uint16_t back;      /* offset from which `scratch` holds its own value again */
-	uint8_t offset_low; /* from the block's first byte */
+	uint8_t offset_low; /* from the block's first byte or, of a stub's jump, from the stub's */
 	uint8_t offset_high;
 	uint8_t scratch; /* register whose value is in scratch word `word`; 0xff: no register */
 	uint8_t word;
@@ -35,6 +37,7 @@ struct translate_options {
 	bool counted;      /* count instructions: the virtual clock */
 	bool check_bytes;  /* compare the code's bytes at the head: other processes or mappings may write the memory */
 	bool single_store; /* end the block behind each instruction that writes memory */
+	bool joins_stubs;  /* a call of a linkage stub (jmp [rip + n]) executes the stub's jump in the caller's block */
 };
 
 /* A place of --values. */
@@ -62,6 +65,8 @@ struct translate_block {
 	 * such places.
 	 */
 	uint32_t (*find_place)(uint64_t pc, const struct instruction *in, uint32_t from, struct translate_place *place);
+	/* Copies code of the program at pc; returns the number of bytes. */
+	size_t (*read_code)(uint64_t pc, uint8_t *bytes, size_t size);
 	/* Finds a plan at the entry `target` of the function that has code at pc. */
 	uint32_t (*find_loop)(uint64_t pc, uint64_t target);
 	/* Out. */
@@ -71,6 +76,10 @@ struct translate_block {
 	uint8_t *check;     /* address in the cold part: a jump from the block's first byte to it enters the runtime */
 	uint32_t step_count;
 	bool cut; /* the first instruction is not completely readable */
+	uint64_t stub_pc;
+	uint32_t
+		stub_length; /* bytes of the stub whose jump ends the block; 0: no stub. The last step belongs to the jump */
+	uint8_t stub_bytes[TRANSLATE_STUB_MAX];
 	struct translate_step steps[TRANSLATE_INSTRUCTIONS_MAX];
 };
 

@@ -2,22 +2,13 @@
 /* Branches, calls and returns. */
 #include "record/software/runtime/translate_state.h"
 
-/*
- * Loads the operand of an indirect jump or call into RCX. RCX and RDX are saved in scratch 0 and 1, and RDX is free.
- */
-static void emit_load_target(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t pc,
-			     struct translate_step *step)
+/* Loads the operand of an indirect jump or call into RCX. RCX and RDX are saved. */
+static void emit_load_target(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t pc)
 {
 	uint8_t bytes[INSTRUCTION_MAX + 3];
 	unsigned size = 0, mod = in->modrm >> 6, modrm_at;
 	unsigned rex = 0x48;
 
-	emit_store(&t->e, RUNTIME_SCRATCH, RCX);
-	emit_store(&t->e, RUNTIME_SCRATCH + 8, RDX);
-	step->scratch = RCX;
-	step->word = 2 | RDX << 2;
-	step->spilled = (uint16_t)(t->e.at - t->block->code);
-	step->back = 0xffff;
 	if (mod == 3 && in->rm == R15) {
 		emit_load(&t->e, RCX, RUNTIME_REG(R15));
 		return;
@@ -78,6 +69,17 @@ static void emit_load_target(struct translation *t, const uint8_t *source, const
 		emit_load(&t->e, other, RUNTIME_REG(R15));
 	}
 	emit_bytes(&t->e, bytes, size);
+}
+
+/* Saves RCX and RDX in scratch 0 and 1 before the operand of an indirect jump or call is loaded. */
+static void emit_save_for_target(struct translation *t, struct translate_step *step)
+{
+	emit_store(&t->e, RUNTIME_SCRATCH, RCX);
+	emit_store(&t->e, RUNTIME_SCRATCH + 8, RDX);
+	step->scratch = RCX;
+	step->word = 2 | RDX << 2;
+	step->spilled = (uint16_t)(t->e.at - t->block->code);
+	step->back = 0xffff;
 }
 
 /* Goes to the translation of the address in RCX. RCX and RDX are in scratch 0 and 1. */
@@ -239,29 +241,85 @@ void runtime_translate_loop(struct translation *t, const uint8_t *source, const 
 	t->bits++;
 }
 
+/*
+ * Reads the linkage stub at target, if the block may execute the stub's jump. Returns the jump's offset; SIZE_MAX: no such
+ * stub.
+ */
+static size_t find_stub(const struct translation *t, uint64_t target, struct instruction *jump)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	struct translate_block *block = t->block;
+	size_t size, offset;
+
+	if (!block->options.joins_stubs || block->options.counted || block->step_count == TRANSLATE_INSTRUCTIONS_MAX)
+		return SIZE_MAX;
+	size = block->read_code(target, block->stub_bytes, sizeof(block->stub_bytes));
+	offset = size > sizeof(endbr64) && memcmp(block->stub_bytes, endbr64, sizeof(endbr64)) == 0 ? sizeof(endbr64)
+												    : 0;
+	if (!runtime_instruction_decode(block->stub_bytes + offset, size - offset, jump) ||
+	    jump->kind != INSTRUCTION_JUMP_INDIRECT || !jump->rip_relative)
+		return SIZE_MAX;
+	return offset;
+}
+
+/* Writes the jump of the stub at target, which the call before has entered. RCX and RDX are saved in scratch 0 and 1. */
+static void emit_stub(struct translation *t, uint64_t target, size_t offset, const struct instruction *jump,
+		      unsigned instructions)
+{
+	struct translate_block *block = t->block;
+	const uint16_t code = (uint16_t)(t->e.at - block->code);
+
+	block->stub_pc = target;
+	block->stub_length = (uint32_t)offset + jump->length;
+	block->steps[block->step_count++] = (struct translate_step){
+		.code = code,
+		.spilled = code,
+		.back = 0xffff,
+		.offset_low = (uint8_t)offset,
+		.scratch = RCX,
+		.word = 2 | RDX << 2,
+		.bits = (uint8_t)t->bits,
+		.length = jump->length,
+	};
+	emit_load_target(t, block->stub_bytes + offset, jump, target + offset);
+	emit_append_bits(&t->e, t->bits, -1);
+	emit_go_to_target(t, instructions);
+}
+
 void runtime_translate_call(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t pc,
 			    struct translate_step *step, unsigned instructions)
 {
 	const uint64_t next = pc + in->length;
 
 	if (in->kind == INSTRUCTION_CALL) {
+		const uint64_t target = next + (uint64_t)in->target;
+		struct instruction jump;
+		const size_t offset = in->target ? find_stub(t, target, &jump) : SIZE_MAX;
+		/* A call of the next instruction only reads the instruction pointer: no return is expected. */
+		const bool noted = in->target != 0 && t->block->options.return_compression;
+
 		emit_store(&t->e, RUNTIME_SCRATCH + 8, RDX);
 		step->scratch = RDX;
 		step->word = 1;
 		step->spilled = (uint16_t)(t->e.at - t->block->code);
 		step->back = 0xffff;
 		emit_push_return(t, next);
-		/* A call of the next instruction only reads the instruction pointer: no return is expected. */
-		if (in->target != 0 && t->block->options.return_compression) {
+		if (noted || offset != SIZE_MAX)
 			emit_store(&t->e, RUNTIME_SCRATCH, RCX);
+		if (noted)
 			emit_note_call(t, next);
-			emit_load(&t->e, RCX, RUNTIME_SCRATCH);
+		if (offset != SIZE_MAX) {
+			emit_stub(t, target, offset, &jump, instructions);
+			return;
 		}
+		if (noted)
+			emit_load(&t->e, RCX, RUNTIME_SCRATCH);
 		emit_load(&t->e, RDX, RUNTIME_SCRATCH + 8);
-		runtime_translate_exit(t, next + (uint64_t)in->target, t->bits, -1, instructions);
+		runtime_translate_exit(t, target, t->bits, -1, instructions);
 		return;
 	}
-	emit_load_target(t, source, in, pc, step);
+	emit_save_for_target(t, step);
+	emit_load_target(t, source, in, pc);
 	emit_push_return(t, next);
 	emit_append_bits(&t->e, t->bits, -1);
 	if (t->block->options.return_compression) {
@@ -275,7 +333,8 @@ void runtime_translate_call(struct translation *t, const uint8_t *source, const 
 void runtime_translate_jump_indirect(struct translation *t, const uint8_t *source, const struct instruction *in,
 				     uint64_t pc, struct translate_step *step, unsigned instructions)
 {
-	emit_load_target(t, source, in, pc, step);
+	emit_save_for_target(t, step);
+	emit_load_target(t, source, in, pc);
 	emit_append_bits(&t->e, t->bits, -1);
 	emit_go_to_target(t, instructions);
 }
