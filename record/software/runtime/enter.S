@@ -88,20 +88,18 @@ runtime_to_other:
 	ENTER RUNTIME_REASON_OTHER
 
 /*
- * rax: the address returned to, rdx: the index of the return stack's top; the values of rax, rdx and rcx are in scratch 0 to 2.
+ * r11: the address returned to, r10: the index of the return stack's top; the values of r11, r10 and rcx are in scratch 0 to 2.
  * r15 already has the bit of a return that matches. With an empty stack, the return is as any indirect branch.
  */
 runtime_to_return_miss:
-	mov gs:[RUNTIME_PC], rax
-	mov rcx, gs:[RUNTIME_RETURNS + rdx * 4]
-	mov rax, gs:[RUNTIME_SCRATCH]
+	mov rcx, gs:[RUNTIME_RETURNS + r10 * 4]
 	jrcxz 1f
-	mov rdx, gs:[RUNTIME_SCRATCH + 8]
+	mov gs:[RUNTIME_PC], r11
+	mov r11, gs:[RUNTIME_SCRATCH]
+	mov r10, gs:[RUNTIME_SCRATCH + 8]
 	mov rcx, gs:[RUNTIME_SCRATCH + 16]
 	ENTER RUNTIME_REASON_RETURN_MISS
 1:	mov rcx, gs:[RUNTIME_SCRATCH + 16]
-	mov gs:[RUNTIME_SCRATCH], rcx
-	mov rcx, gs:[RUNTIME_PC]
 	mov gs:[RUNTIME_SCRATCH + 16], rax
 	lahf
 	seto al
@@ -109,65 +107,65 @@ runtime_to_return_miss:
 	jmp indirect_saved
 
 /*
- * An indirect branch. rcx: target; scratch 0 and 1: values of rcx and rdx. Writes the pending TNT bits and a TIP packet, and
- * continues at the translated target, which restores rdx, if a table has the target.
+ * An indirect branch. r11: target; scratch 0 and 1: values of r11 and r10. Writes the pending TNT bits and a TIP packet, and
+ * continues at the translated target, which restores r10, if a table has the target.
  */
 runtime_to_indirect:
 	mov gs:[RUNTIME_SCRATCH + 16], rax
 	lahf
 	seto al
 indirect_saved:
-	mov rdx, gs:[RUNTIME_SLOT_PT_HEAD]
-	cmp rdx, gs:[RUNTIME_SLOT_PT_LIMIT]
+	mov r10, gs:[RUNTIME_SLOT_PT_HEAD]
+	cmp r10, gs:[RUNTIME_SLOT_PT_LIMIT]
 	jae indirect_slow
-	add rdx, gs:[RUNTIME_SLOT_PT_BIAS]
+	add r10, gs:[RUNTIME_SLOT_PT_BIAS]
 	cmp r15, 128
 	jae 4f
 	/* Up to six TNT bits. Without bits, the next packet overwrites the byte. */
 	add r15d, r15d
-	mov [rdx], r15b
+	mov [r10], r15b
 	cmp r15d, 4
-	sbb rdx, -1
+	sbb r10, -1
 	/* TIP with the address bytes that differ from the last address, whose low 16 bits do not matter. */
-1:	mov r15, rcx
+1:	mov r15, r11
 	xor r15, gs:[RUNTIME_SLOT_LAST_IP]
-	mov [rdx + 1], rcx
+	mov [r10 + 1], r11
 	shr r15, 16
 	jnz 6f
-	mov byte ptr [rdx], 0x2d
-	add rdx, 3
-2:	sub rdx, gs:[RUNTIME_SLOT_PT_BIAS]
-	mov gs:[RUNTIME_SLOT_PT_HEAD], rdx
-	mov edx, ecx
-	and edx, RUNTIME_TARGETS_MASK
+	mov byte ptr [r10], 0x2d
+	add r10, 3
+2:	sub r10, gs:[RUNTIME_SLOT_PT_BIAS]
+	mov gs:[RUNTIME_SLOT_PT_HEAD], r10
+	mov r10d, r11d
+	and r10d, RUNTIME_TARGETS_MASK
 	mov r15d, 1
-	cmp gs:[rdx + RUNTIME_TARGETS], rcx
+	cmp gs:[r10 + RUNTIME_TARGETS], r11
 	jne 3f
 indirect_found:
 	add al, 127
 	sahf
 	mov rax, gs:[RUNTIME_SCRATCH + 16]
-	mov rcx, gs:[RUNTIME_SCRATCH]
-	jmp gs:[rdx + RUNTIME_TARGETS + 8]
+	mov r11, gs:[RUNTIME_SCRATCH]
+	jmp gs:[r10 + RUNTIME_TARGETS + 8]
 
 	/* Another target has the place. The table of blocks may have the target, which then gets the place. */
-3:	mov edx, ecx
-	shr edx, RUNTIME_TABLE_SHIFT
-	xor edx, ecx
-	and edx, RUNTIME_TABLE_SIZE - 1
+3:	mov r10d, r11d
+	shr r10d, RUNTIME_TABLE_SHIFT
+	xor r10d, r11d
+	and r10d, RUNTIME_TABLE_SIZE - 1
 	mov r15, gs:[RUNTIME_TABLE]
-	mov rdx, [r15 + rdx * 8]
+	mov r10, [r15 + r10 * 8]
 	mov r15d, 1
-	test rdx, rdx
+	test r10, r10
 	jz indirect_miss
-	cmp [rdx], rcx
+	cmp [r10], r11
 	jne indirect_miss
-	mov rdx, [rdx + 8]
-	mov r15d, ecx
+	mov r10, [r10 + 8]
+	mov r15d, r11d
 	and r15d, RUNTIME_TARGETS_MASK
-	mov gs:[r15 + RUNTIME_TARGETS], rcx
-	mov gs:[r15 + RUNTIME_TARGETS + 8], rdx
-	mov edx, r15d
+	mov gs:[r15 + RUNTIME_TARGETS], r11
+	mov gs:[r15 + RUNTIME_TARGETS + 8], r10
+	mov r10d, r15d
 	mov r15d, 1
 	jmp indirect_found
 
@@ -180,20 +178,20 @@ indirect_found:
 	jb 8f
 	shr rsi, 12
 	add esi, esi
-	mov [rdx], sil
-	inc rdx
+	mov [r10], sil
+	inc r10
 	mov rsi, r15
 	and esi, 0xfff
 	or esi, 0x1000
 8:	mov r15, rsi
 	shr rsi, 6
 	add esi, esi
-	mov [rdx], sil
+	mov [r10], sil
 	mov esi, r15d
 	and esi, 0x3f
 	lea esi, [rsi + rsi + 0x80]
-	mov [rdx + 1], sil
-	add rdx, 2
+	mov [r10 + 1], sil
+	add r10, 2
 	mov rsi, gs:[RUNTIME_SCRATCH + 24]
 	jmp 1b
 5:	mov rsi, r15
@@ -202,36 +200,36 @@ indirect_found:
 	mov rsi, r15
 	shl rsi, 16
 	or rsi, 0xa302
-	mov [rdx], rsi
-	add rdx, 8
+	mov [r10], rsi
+	add r10, 8
 	mov rsi, gs:[RUNTIME_SCRATCH + 24]
 	jmp 1b
 9:	mov rsi, gs:[RUNTIME_SCRATCH + 24]
 	jmp indirect_slow
 
 	/* The address has more bytes than 2. */
-6:	mov gs:[RUNTIME_SLOT_LAST_IP], rcx
+6:	mov gs:[RUNTIME_SLOT_LAST_IP], r11
 	shr r15, 16
 	jnz 7f
-	mov byte ptr [rdx], 0x4d
-	add rdx, 5
+	mov byte ptr [r10], 0x4d
+	add r10, 5
 	jmp 2b
-7:	mov byte ptr [rdx], 0x6d
-	add rdx, 7
+7:	mov byte ptr [r10], 0x6d
+	add r10, 7
 	jmp 2b
 
-/* rcx: the program's address; rax: the flags; the values of rcx, rdx and rax are in scratch 0 to 2. */
+/* r11: the program's address; rax: the flags; the values of r11, r10 and rax are in scratch 0 to 2. */
 indirect_miss:
 	mov dword ptr gs:[RUNTIME_REASON], RUNTIME_REASON_LOOKUP
 	jmp 1f
 indirect_slow:
 	mov dword ptr gs:[RUNTIME_REASON], RUNTIME_REASON_INDIRECT
-1:	mov gs:[RUNTIME_PC], rcx
+1:	mov gs:[RUNTIME_PC], r11
 	add al, 127
 	sahf
 	mov rax, gs:[RUNTIME_SCRATCH + 16]
-	mov rdx, gs:[RUNTIME_SCRATCH + 8]
-	mov rcx, gs:[RUNTIME_SCRATCH]
+	mov r10, gs:[RUNTIME_SCRATCH + 8]
+	mov r11, gs:[RUNTIME_SCRATCH]
 	/* falls through */
 
 enter_runtime:

@@ -344,8 +344,8 @@ static const void *find_code(struct runtime_thread *thread)
 	const void *entry = NULL, *code;
 
 	if (thread->reason == RUNTIME_REASON_INDIRECT && target->pc == thread->pc) {
-		/* The entry restores RDX. */
-		thread->scratch[1] = thread->regs[RDX];
+		/* The entry restores R10. */
+		thread->scratch[1] = thread->regs[R10];
 		return (const void *)target->code;
 	}
 	code = runtime_cache_find(thread, thread->pc, is_target ? &entry : NULL);

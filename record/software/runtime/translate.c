@@ -52,7 +52,7 @@ void runtime_translate_entry(uint8_t *at)
 {
 	struct emitter e = {at};
 
-	emit_load(&e, RDX, RUNTIME_SCRATCH + 8);
+	emit_load(&e, R10, RUNTIME_SCRATCH + 8);
 }
 
 void runtime_translate_exit(struct translation *t, uint64_t target, unsigned zeros, int last, unsigned instructions)
@@ -90,6 +90,7 @@ void runtime_translate_to_runtime(struct translation *t, uint32_t entry, uint64_
 /* lahf; seto al: saves the flags in AX. */
 static void emit_save_flags(struct translation *t)
 {
+	emit_store(&t->e, RUNTIME_SCRATCH, RAX);
 	emit_bytes(&t->e, (const uint8_t[]){0x9f, 0x0f, 0x90, 0xc0}, 4);
 }
 
@@ -97,16 +98,15 @@ static void emit_save_flags(struct translation *t)
 static void emit_restore_flags(struct translation *t)
 {
 	emit_bytes(&t->e, (const uint8_t[]){0x04, 0x7f, 0x9e}, 3);
+	emit_load(&t->e, RAX, RUNTIME_SCRATCH);
 }
 
-void runtime_translate_check(struct translation *t, uint64_t pc, bool rax_saved)
+void runtime_translate_check(struct translation *t, uint64_t pc)
 {
 	const bool live = t->check.live_flags;
 
 	t->check_at = t->e.at;
 	t->check_pc = pc;
-	if (live && !rax_saved)
-		emit_store(&t->e, RUNTIME_SCRATCH, RAX);
 	if (live)
 		emit_save_flags(t);
 	emit_gs(&t->e, 0x3b, R15, RUNTIME_LIMIT); /* cmp r15, limit */
@@ -115,8 +115,6 @@ void runtime_translate_check(struct translation *t, uint64_t pc, bool rax_saved)
 	emit_4(&t->e, 0);
 	if (live)
 		emit_restore_flags(t);
-	if (live && !rax_saved)
-		emit_load(&t->e, RAX, RUNTIME_SCRATCH);
 }
 
 /* Enters the runtime at pc. The thread may then go on at `resume`. */
@@ -142,10 +140,8 @@ static void emit_check_stubs(struct translation *t)
 		return;
 	}
 	emit_displacement(t->check_site, t->e.at);
-	if (t->check.live_flags) {
+	if (t->check.live_flags)
 		emit_restore_flags(t);
-		emit_load(&t->e, RAX, RUNTIME_SCRATCH);
-	}
 	emit_check_stub(t, t->check_pc, t->check_at);
 }
 
@@ -156,7 +152,7 @@ static void emit_check_stubs(struct translation *t)
 static void emit_head(struct translation *t)
 {
 	if (t->check.kind == CHECK_BEFORE && t->check.step == 0)
-		runtime_translate_check(t, t->block->pc, false);
+		runtime_translate_check(t, t->block->pc);
 	else
 		emit_bytes(&t->e, (const uint8_t[]){0x0f, 0x1f, 0x44, 0x00, 0x00}, 5); /* nop */
 }
@@ -190,7 +186,7 @@ static bool emit_instruction(struct translation *t, const uint8_t *source, const
 		runtime_translate_jump_indirect(t, source, in, pc, step, instructions);
 		return true;
 	case INSTRUCTION_RETURN:
-		runtime_translate_return(t, source, in, pc, step, instructions);
+		runtime_translate_return(t, source, in, step, instructions);
 		return true;
 	case INSTRUCTION_SYSCALL:
 		runtime_translate_to_runtime(t, RUNTIME_TO_SYSCALL, next, instructions);
@@ -388,9 +384,6 @@ void runtime_translate_block(struct translate_block *block)
 	if (block->cut)
 		return;
 	t.check = runtime_translate_place_check(&t);
-	/* A thread that a check within the instruction stops goes on at the block's head: the check comes before the place. */
-	if (t.check.kind == CHECK_IN_RETURN && t.decoded_count == 1 && has_place(block, block->pc, &t.decoded[0]))
-		t.check = (struct check_place){CHECK_BEFORE, 0, true};
 	t.check_site = NULL;
 	emit_head(&t);
 	if (block->options.check_bytes)
@@ -400,7 +393,7 @@ void runtime_translate_block(struct translate_block *block)
 		const struct instruction *in = &t.decoded[block->step_count];
 
 		if (t.check.kind == CHECK_BEFORE && t.check.step == block->step_count && block->step_count)
-			runtime_translate_check(&t, block->pc + offset, false);
+			runtime_translate_check(&t, block->pc + offset);
 
 		struct translate_step *step = &block->steps[block->step_count++];
 

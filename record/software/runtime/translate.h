@@ -76,9 +76,9 @@ struct translate_block {
 	uint8_t *check;     /* address in the cold part: a jump from the block's first byte to it enters the runtime */
 	uint32_t step_count;
 	bool cut; /* the first instruction is not completely readable */
+	/* Linkage stub whose jump ends the block; the last step belongs to the jump. */
 	uint64_t stub_pc;
-	uint32_t
-		stub_length; /* bytes of the stub whose jump ends the block; 0: no stub. The last step belongs to the jump */
+	uint32_t stub_length; /* bytes; 0: no stub */
 	uint8_t stub_bytes[TRANSLATE_STUB_MAX];
 	struct translate_step steps[TRANSLATE_INSTRUCTIONS_MAX];
 };
@@ -86,7 +86,7 @@ struct translate_block {
 void runtime_translate_block(struct translate_block *block);
 
 #define TRANSLATE_ENTRY_SIZE 9u
-/* Writes a block's entry for indirect branches and returns, TRANSLATE_ENTRY_SIZE bytes: restores RDX. */
+/* Writes a block's entry for indirect branches and returns, TRANSLATE_ENTRY_SIZE bytes: restores R10. */
 void runtime_translate_entry(uint8_t *at);
 
 #endif

@@ -95,7 +95,7 @@ struct check_place runtime_translate_place_check(const struct translation *t)
 	case INSTRUCTION_LOOP:
 		return (struct check_place){CHECK_BEFORE, 0, flags_live(block, 0)};
 	case INSTRUCTION_RETURN:
-		return block->options.return_compression ? (struct check_place){CHECK_IN_RETURN, 0, true} : nowhere;
+		return block->options.return_compression ? (struct check_place){CHECK_BEFORE, step, true} : nowhere;
 	case INSTRUCTION_JUMP:
 	case INSTRUCTION_CALL:
 		offset += in->length;

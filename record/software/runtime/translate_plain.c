@@ -7,7 +7,7 @@
 
 static unsigned free_register(const struct instruction *in)
 {
-	static const uint8_t candidates[] = {R14, R11, R10, R9, R8};
+	static const uint8_t candidates[] = {R11, R10, R9, R8, R14};
 
 	for (unsigned i = 0; i < sizeof(candidates); i++)
 		if (!runtime_instruction_names(in, candidates[i]))

@@ -23,7 +23,7 @@ struct side_exit {
 
 /* Where a block compares the pending TNT bits with the thread's limit. */
 struct check_place {
-	enum { CHECK_NOWHERE, CHECK_BEFORE, CHECK_IN_RETURN } kind;
+	enum { CHECK_NOWHERE, CHECK_BEFORE } kind;
 	unsigned step;   /* index of the instruction behind the check */
 	bool live_flags; /* the check has to keep the flags */
 };
@@ -65,10 +65,8 @@ void runtime_translate_exit_site(struct translation *t, uint64_t target, bool is
 void runtime_translate_exit(struct translation *t, uint64_t target, unsigned zeros, int last, unsigned instructions);
 /* As runtime_translate_exit, for a branch. A branch to the entry of its own function is no call: the runtime is told. */
 void runtime_translate_branch(struct translation *t, uint64_t target, unsigned zeros, int last, unsigned instructions);
-/*
- * Writes the check of the thread's limit before the instruction at pc. rax_saved: RAX is in scratch 0, and free.
- */
-void runtime_translate_check(struct translation *t, uint64_t pc, bool rax_saved);
+/* Writes the check of the thread's limit before the instruction at pc. */
+void runtime_translate_check(struct translation *t, uint64_t pc);
 /* Stores the program's address for the runtime. */
 void runtime_translate_pc(struct translation *t, uint64_t pc);
 /* Leaves the instruction at pc to the runtime, by one of the entries RUNTIME_TO_. */
@@ -87,7 +85,7 @@ void runtime_translate_plain(struct translation *t, const uint8_t *source, const
 
 /* ---- translate_transfer.c: source has the instruction's bytes, and pc or next its address or the one behind ---- */
 
-void runtime_translate_return(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t pc,
+void runtime_translate_return(struct translation *t, const uint8_t *source, const struct instruction *in,
 			      struct translate_step *step, unsigned instructions);
 void runtime_translate_condition(struct translation *t, const struct instruction *in, uint64_t next,
 				 unsigned instructions);

@@ -2,21 +2,21 @@
 /* Branches, calls and returns. */
 #include "record/software/runtime/translate_state.h"
 
-/* Loads the operand of an indirect jump or call into RCX. RCX and RDX are saved. */
+/* Loads the operand of an indirect jump or call into R11. R10 and R11 are saved. */
 static void emit_load_target(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t pc)
 {
 	uint8_t bytes[INSTRUCTION_MAX + 3];
 	unsigned size = 0, mod = in->modrm >> 6, modrm_at;
-	unsigned rex = 0x48;
+	unsigned rex = 0x4c;
 
 	if (mod == 3 && in->rm == R15) {
-		emit_load(&t->e, RCX, RUNTIME_REG(R15));
+		emit_load(&t->e, R11, RUNTIME_REG(R15));
 		return;
 	}
 	if (mod == 3) {
-		/* mov rcx, reg */
+		/* mov r11, reg */
 		emit_bytes(&t->e,
-			   (const uint8_t[]){(uint8_t)(0x48 | in->rm >> 3), 0x8b, (uint8_t)(0xc8 | (in->rm & 7))}, 3);
+			   (const uint8_t[]){(uint8_t)(0x4c | in->rm >> 3), 0x8b, (uint8_t)(0xd8 | (in->rm & 7))}, 3);
 		return;
 	}
 	if (in->rip_relative) {
@@ -29,13 +29,13 @@ static void emit_load_target(struct translation *t, const uint8_t *source, const
 		    emit_reaches(t->e.at - 64, (const uint8_t *)to)) {
 			if (in->segment_fs)
 				emit_1(&t->e, 0x64);
-			emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8b, 0x0d}, 3);
+			emit_bytes(&t->e, (const uint8_t[]){0x4c, 0x8b, 0x1d}, 3);
 			emit_4(&t->e, (uint32_t)((int64_t)to - (int64_t)(t->e.at + 4)));
 		} else {
-			emit_constant(&t->e, RCX, to);
+			emit_constant(&t->e, R11, to);
 			if (in->segment_fs)
 				emit_1(&t->e, 0x64);
-			emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8b, 0x09}, 3);
+			emit_bytes(&t->e, (const uint8_t[]){0x4d, 0x8b, 0x1b}, 3);
 		}
 		return;
 	}
@@ -52,84 +52,77 @@ static void emit_load_target(struct translation *t, const uint8_t *source, const
 	modrm_at = size;
 	for (unsigned i = in->modrm_at; i < in->length; i++)
 		bytes[size++] = source[i];
-	bytes[modrm_at] = (uint8_t)((bytes[modrm_at] & 0xc7) | RCX << 3);
+	bytes[modrm_at] = (uint8_t)((bytes[modrm_at] & 0xc7) | (R11 & 7) << 3);
 	if (in->base == R15 || in->index == R15) {
-		/* RDX or RCX gets the program's R15. */
-		const unsigned other = in->base == RDX || in->index == RDX ? RCX : RDX;
+		/* R10 or R11 gets the program's R15. */
+		const unsigned other = in->base == R10 || in->index == R10 ? R11 : R10;
 		uint8_t *base = &bytes[in->sib_at ? modrm_at + 1 : modrm_at];
 
-		if (in->base == R15) {
-			*base = (uint8_t)((*base & ~7u) | other);
-			bytes[modrm_at - 2] &= (uint8_t)~1u;
-		}
-		if (in->index == R15) {
-			bytes[modrm_at + 1] = (uint8_t)((bytes[modrm_at + 1] & ~0x38u) | other << 3);
-			bytes[modrm_at - 2] &= (uint8_t)~2u;
-		}
+		if (in->base == R15)
+			*base = (uint8_t)((*base & ~7u) | (other & 7));
+		if (in->index == R15)
+			bytes[modrm_at + 1] = (uint8_t)((bytes[modrm_at + 1] & ~0x38u) | (other & 7) << 3);
 		emit_load(&t->e, other, RUNTIME_REG(R15));
 	}
 	emit_bytes(&t->e, bytes, size);
 }
 
-/* Saves RCX and RDX in scratch 0 and 1 before the operand of an indirect jump or call is loaded. */
+/*
+ * The translations of calls, returns and indirect branches use R10 and R11, which few programs keep over a call: a register
+ * that is saved and restored delays its next use. Saves both in scratch 1 and 0.
+ */
 static void emit_save_for_target(struct translation *t, struct translate_step *step)
 {
-	emit_store(&t->e, RUNTIME_SCRATCH, RCX);
-	emit_store(&t->e, RUNTIME_SCRATCH + 8, RDX);
-	step->scratch = RCX;
-	step->word = 2 | RDX << 2;
+	emit_store(&t->e, RUNTIME_SCRATCH, R11);
+	emit_store(&t->e, RUNTIME_SCRATCH + 8, R10);
+	step->scratch = R11;
+	step->word = 2 | R10 << 2;
 	step->spilled = (uint16_t)(t->e.at - t->block->code);
 	step->back = 0xffff;
 }
 
-/* Goes to the translation of the address in RCX. RCX and RDX are in scratch 0 and 1. */
+/* Goes to the translation of the address in R11. R11 and R10 are in scratch 0 and 1. */
 static void emit_go_to_target(struct translation *t, unsigned instructions)
 {
-	if (t->block->options.counted) {
-		emit_store(&t->e, RUNTIME_PC, RCX);
-		runtime_translate_count_spilled(t, instructions);
-		emit_load(&t->e, RCX, RUNTIME_PC);
-	}
+	runtime_translate_count(t, instructions, RUNTIME_SCRATCH + 24);
 	emit_jump_gs(&t->e, RUNTIME_TO_INDIRECT);
 }
 
-/* Pushes the return address `next`, which RDX then has. RDX is saved in scratch 1. */
+/* Pushes the return address `next`, which R10 then has. R10 is saved in scratch 1. */
 static void emit_push_return(struct translation *t, uint64_t next)
 {
 	/* A return reads the whole address: two writes of its halves would delay the return. */
 	if (emit_reaches(t->e.at, (const uint8_t *)next) && emit_reaches(t->e.at + 64, (const uint8_t *)next)) {
-		emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8d, 0x15}, 3); /* lea rdx, [rip + next] */
+		emit_bytes(&t->e, (const uint8_t[]){0x4c, 0x8d, 0x15}, 3); /* lea r10, [rip + next] */
 		emit_4(&t->e, (uint32_t)((int64_t)next - (int64_t)(t->e.at + 4)));
 	} else {
-		emit_constant(&t->e, RDX, next);
+		emit_constant(&t->e, R10, next);
 	}
-	emit_1(&t->e, 0x52); /* push rdx */
+	emit_bytes(&t->e, (const uint8_t[]){0x41, 0x52}, 2); /* push r10 */
 }
 
 /*
- * Pushes the address `next` behind the call, which RDX has, and the translation of that address onto the return stack.
- * RCX is free.
+ * Pushes the address `next` behind the call, which R10 has, and the translation of that address onto the return stack.
+ * R11 is free.
  */
 static void emit_note_call(struct translation *t, uint64_t next)
 {
-	/* movzx ecx, byte gs:[index] */
-	emit_1(&t->e, 0x65);
-	emit_bytes(&t->e, (const uint8_t[]){0x0f, 0xb6, 0x0c, 0x25}, 4);
+	/* movzx r11d, byte gs:[index] */
+	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x44, 0x0f, 0xb6, 0x1c, 0x25}, 6);
 	emit_4(&t->e, RUNTIME_RETURN_INDEX);
-	/* not rdx; lea ecx, [rcx + 4]; movzx ecx, cl */
-	emit_bytes(&t->e, (const uint8_t[]){0x48, 0xf7, 0xd2, 0x8d, 0x49, 0x04, 0x0f, 0xb6, 0xc9}, 9);
-	/* mov gs:[returns + rcx * 4], rdx */
-	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x48, 0x89, 0x14, 0x8d}, 5);
+	/* not r10; lea r11d, [r11 + 4]; movzx r11d, r11b */
+	emit_bytes(&t->e, (const uint8_t[]){0x49, 0xf7, 0xd2, 0x45, 0x8d, 0x5b, 0x04, 0x45, 0x0f, 0xb6, 0xdb}, 11);
+	/* mov gs:[returns + r11 * 4], r10 */
+	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x4e, 0x89, 0x14, 0x9d}, 5);
 	emit_4(&t->e, RUNTIME_RETURNS);
-	/* lea rdx, [rip + entry of the block at next] */
+	/* lea r10, [rip + entry of the block at next] */
 	emit_align_displacement(&t->e, 3);
-	emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8d, 0x15}, 3);
+	emit_bytes(&t->e, (const uint8_t[]){0x4c, 0x8d, 0x15}, 3);
 	runtime_translate_exit_site(t, next, true);
-	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x48, 0x89, 0x14, 0x8d}, 5);
+	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x4e, 0x89, 0x14, 0x9d}, 5);
 	emit_4(&t->e, RUNTIME_RETURNS + 8);
-	/* mov gs:[index], cl */
-	emit_1(&t->e, 0x65);
-	emit_bytes(&t->e, (const uint8_t[]){0x88, 0x0c, 0x25}, 3);
+	/* mov gs:[index], r11b */
+	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x44, 0x88, 0x1c, 0x25}, 5);
 	emit_4(&t->e, RUNTIME_RETURN_INDEX);
 }
 
@@ -145,25 +138,22 @@ static void emit_drop(struct translation *t, uint32_t size)
 		emit_4(&t->e, size);
 }
 
-void runtime_translate_return(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t pc,
+void runtime_translate_return(struct translation *t, const uint8_t *source, const struct instruction *in,
 			      struct translate_step *step, unsigned instructions)
 {
-	const unsigned address = t->block->options.return_compression ? RAX : RCX;
 	uint32_t drop = 0;
 	uint8_t *hit;
 
 	if (in->opcode == 0xc2)
 		drop = (uint32_t)source[in->immediate_at] | (uint32_t)source[in->immediate_at + 1] << 8;
-	emit_store(&t->e, RUNTIME_SCRATCH, address);
-	step->scratch = (uint8_t)address;
+	emit_store(&t->e, RUNTIME_SCRATCH, R11);
+	step->scratch = R11;
 	step->spilled = (uint16_t)(t->e.at - t->block->code);
 	step->back = 0xffff;
-	if (t->check.kind == CHECK_IN_RETURN)
-		runtime_translate_check(t, pc, true);
-	emit_1(&t->e, (uint8_t)(0x58 | address)); /* pop */
+	emit_bytes(&t->e, (const uint8_t[]){0x41, 0x5b}, 2); /* pop r11 */
 	if (drop)
 		emit_drop(t, drop);
-	emit_store(&t->e, RUNTIME_SCRATCH + 8, RDX);
+	emit_store(&t->e, RUNTIME_SCRATCH + 8, R10);
 	if (!t->block->options.return_compression) {
 		emit_append_bits(&t->e, t->bits, -1);
 		emit_go_to_target(t, instructions);
@@ -173,30 +163,28 @@ void runtime_translate_return(struct translation *t, const uint8_t *source, cons
 	emit_append_bits(&t->e, t->bits, 1);
 	emit_store(&t->e, RUNTIME_SCRATCH + 16, RCX);
 	runtime_translate_count_spilled(t, instructions);
-	/* movzx edx, byte gs:[index] */
-	emit_1(&t->e, 0x65);
-	emit_bytes(&t->e, (const uint8_t[]){0x0f, 0xb6, 0x14, 0x25}, 4);
+	/* movzx r10d, byte gs:[index] */
+	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x44, 0x0f, 0xb6, 0x14, 0x25}, 6);
 	emit_4(&t->e, RUNTIME_RETURN_INDEX);
-	/* mov rcx, gs:[returns + rdx * 4]; lea rcx, [rcx + rax + 1] */
-	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x48, 0x8b, 0x0c, 0x95}, 5);
+	/* mov rcx, gs:[returns + r10 * 4]; lea rcx, [rcx + r11 + 1] */
+	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x4a, 0x8b, 0x0c, 0x95}, 5);
 	emit_4(&t->e, RUNTIME_RETURNS);
-	emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8d, 0x4c, 0x01, 0x01}, 5);
+	emit_bytes(&t->e, (const uint8_t[]){0x4a, 0x8d, 0x4c, 0x19, 0x01}, 5);
 	/* jrcxz hit; jmp miss */
 	emit_bytes(&t->e, (const uint8_t[]){0xe3, 0}, 2);
 	hit = t->e.at;
 	emit_jump_gs(&t->e, RUNTIME_TO_RETURN_MISS);
 	hit[-1] = (uint8_t)(t->e.at - hit);
-	/* RCX is 0, which marks an empty entry: mov gs:[returns + rdx * 4], rcx */
-	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x48, 0x89, 0x0c, 0x95}, 5);
+	/* RCX is 0, which marks an empty entry: mov gs:[returns + r10 * 4], rcx */
+	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x4a, 0x89, 0x0c, 0x95}, 5);
 	emit_4(&t->e, RUNTIME_RETURNS);
-	emit_bytes(&t->e, (const uint8_t[]){0x8d, 0x4a, 0xfc}, 3); /* lea ecx, [rdx - 4] */
-	emit_1(&t->e, 0x65);
-	emit_bytes(&t->e, (const uint8_t[]){0x88, 0x0c, 0x25}, 3); /* mov gs:[index], cl */
+	emit_bytes(&t->e, (const uint8_t[]){0x41, 0x8d, 0x4a, 0xfc}, 4); /* lea ecx, [r10 - 4] */
+	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x88, 0x0c, 0x25}, 4); /* mov gs:[index], cl */
 	emit_4(&t->e, RUNTIME_RETURN_INDEX);
 	emit_load(&t->e, RCX, RUNTIME_SCRATCH + 16);
-	emit_load(&t->e, RAX, RUNTIME_SCRATCH);
-	/* jmp gs:[returns + rdx * 4 + 8]: the entry of the block restores RDX. */
-	emit_bytes(&t->e, (const uint8_t[]){0x65, 0xff, 0x24, 0x95}, 4);
+	emit_load(&t->e, R11, RUNTIME_SCRATCH);
+	/* jmp gs:[returns + r10 * 4 + 8]: the entry of the block restores R10. */
+	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x42, 0xff, 0x24, 0x95}, 5);
 	emit_4(&t->e, RUNTIME_RETURNS + 8);
 }
 
@@ -262,7 +250,7 @@ static size_t find_stub(const struct translation *t, uint64_t target, struct ins
 	return offset;
 }
 
-/* Writes the jump of the stub at target, which the call before has entered. RCX and RDX are saved in scratch 0 and 1. */
+/* Writes the jump of the stub at target, which the call before has entered. R11 and R10 are saved in scratch 0 and 1. */
 static void emit_stub(struct translation *t, uint64_t target, size_t offset, const struct instruction *jump,
 		      unsigned instructions)
 {
@@ -276,8 +264,8 @@ static void emit_stub(struct translation *t, uint64_t target, size_t offset, con
 		.spilled = code,
 		.back = 0xffff,
 		.offset_low = (uint8_t)offset,
-		.scratch = RCX,
-		.word = 2 | RDX << 2,
+		.scratch = R11,
+		.word = 2 | R10 << 2,
 		.bits = (uint8_t)t->bits,
 		.length = jump->length,
 	};
@@ -298,14 +286,14 @@ void runtime_translate_call(struct translation *t, const uint8_t *source, const 
 		/* A call of the next instruction only reads the instruction pointer: no return is expected. */
 		const bool noted = in->target != 0 && t->block->options.return_compression;
 
-		emit_store(&t->e, RUNTIME_SCRATCH + 8, RDX);
-		step->scratch = RDX;
+		emit_store(&t->e, RUNTIME_SCRATCH + 8, R10);
+		step->scratch = R10;
 		step->word = 1;
 		step->spilled = (uint16_t)(t->e.at - t->block->code);
 		step->back = 0xffff;
 		emit_push_return(t, next);
 		if (noted || offset != SIZE_MAX)
-			emit_store(&t->e, RUNTIME_SCRATCH, RCX);
+			emit_store(&t->e, RUNTIME_SCRATCH, R11);
 		if (noted)
 			emit_note_call(t, next);
 		if (offset != SIZE_MAX) {
@@ -313,8 +301,8 @@ void runtime_translate_call(struct translation *t, const uint8_t *source, const 
 			return;
 		}
 		if (noted)
-			emit_load(&t->e, RCX, RUNTIME_SCRATCH);
-		emit_load(&t->e, RDX, RUNTIME_SCRATCH + 8);
+			emit_load(&t->e, R11, RUNTIME_SCRATCH);
+		emit_load(&t->e, R10, RUNTIME_SCRATCH + 8);
 		runtime_translate_exit(t, target, t->bits, -1, instructions);
 		return;
 	}
@@ -323,9 +311,9 @@ void runtime_translate_call(struct translation *t, const uint8_t *source, const 
 	emit_push_return(t, next);
 	emit_append_bits(&t->e, t->bits, -1);
 	if (t->block->options.return_compression) {
-		emit_store(&t->e, RUNTIME_SCRATCH + 24, RCX);
+		emit_store(&t->e, RUNTIME_SCRATCH + 24, R11);
 		emit_note_call(t, next);
-		emit_load(&t->e, RCX, RUNTIME_SCRATCH + 24);
+		emit_load(&t->e, R11, RUNTIME_SCRATCH + 24);
 	}
 	emit_go_to_target(t, instructions);
 }
