@@ -20,13 +20,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static uint8_t code[TRANSLATE_CODE_MAX + TRANSLATE_COLD_MAX];
 static uint32_t exits;
 
-static uint32_t add_exit(void *context, uint64_t pc, uint8_t *site)
+static uint32_t add_exit(void *context, uint64_t pc, uint8_t *site, bool is_return)
 {
 	(void)context;
 	(void)pc;
+	(void)is_return;
 	if (site < code || site + 4 > code + sizeof(code))
 		abort();
 	return exits++;
+}
+
+/* Every call finds the input's bytes at its target, so that some calls lead to linkage stubs. */
+static const uint8_t *input;
+static size_t input_size;
+
+static size_t read_code(uint64_t pc, uint8_t *bytes, size_t size)
+{
+	const size_t at = input_size ? (size_t)(pc % input_size) : 0;
+	const size_t count = size < input_size - at ? size : input_size - at;
+
+	memcpy(bytes, input + at, count);
+	return count;
 }
 
 static bool names(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands, unsigned number)
@@ -97,9 +111,12 @@ static void translate(uint8_t options, const uint8_t *bytes, size_t size)
 		.size = size,
 		.code = code,
 		.cold = code + TRANSLATE_CODE_MAX,
-		.options = {options & 1, options & 2, options & 4, options & 8},
+		.options = {options & 1, options & 2, options & 4, options & 8, options & 16},
 		.add_exit = add_exit,
+		.read_code = read_code,
 	};
+	input = bytes;
+	input_size = size;
 	exits = 0;
 	runtime_translate_block(&block);
 	if (block.cut)
