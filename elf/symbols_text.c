@@ -119,7 +119,7 @@ static int take_name(struct reader *reader, struct found *found)
 	return 0;
 }
 
-static int add(struct reader *reader, const struct found *found)
+static int add_symbol(struct reader *reader, const struct found *found)
 {
 	struct elf_symbol_list *symbols = &reader->made->symbols;
 	struct ptl_symbol symbol = found->symbol;
@@ -246,7 +246,7 @@ static int read_all(const char *name, const struct elf_symbol_source *source,
 			continue;
 		status = read(&reader, &found);
 		if (!status)
-			status = add(&reader, &found);
+			status = add_symbol(&reader, &found);
 	}
 	free(reader.buffer);
 	return status;

@@ -212,7 +212,7 @@ static int release(struct perf_import *import, struct perf_process *process, con
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-static int add(struct perf_import *import, uint32_t pid, uint32_t parent, struct perf_process **added)
+static int add_process(struct perf_import *import, uint32_t pid, uint32_t parent, struct perf_process **added)
 {
 	struct perf_process *process = find(import, pid);
 	int status;
@@ -248,7 +248,7 @@ int perf_process_need(struct perf_import *import, uint32_t pid, uint64_t time)
 
 	if (process && !process->ended)
 		return 0;
-	status = add(import, pid, 0, &process);
+	status = add_process(import, pid, 0, &process);
 	if (!status && pid % PTL_MACHINE_IDS == 0)
 		snprintf(process->name, sizeof(process->name), "[kernel]");
 	/* The pid is used again, and the FORK record was lost: earlier data belongs to another process. */
@@ -308,7 +308,7 @@ static int comm_rundown(struct perf_import *import, const struct perf_sample *sa
 	int status = 0;
 
 	if (!process || process->ended)
-		status = add(import, pid, process ? process->parent : 0, &process);
+		status = add_process(import, pid, process ? process->parent : 0, &process);
 	else if (process->waits == NOTHING_WAITS && pid == tid)
 		return 0; /* reported twice */
 	if (status)
@@ -395,7 +395,7 @@ static int fork_process(struct perf_import *import, const struct perf_fields *ta
 	int status = parent ? release(import, parent, NULL) : 0;
 
 	if (!status)
-		status = add(import, task->pid, task->parent_pid, &process);
+		status = add_process(import, task->pid, task->parent_pid, &process);
 	if (!status)
 		status = perf_unwind_fork(&import->unwinder, task->parent_pid, task->pid);
 	if (status)

@@ -163,7 +163,7 @@ static int parse_functions(const struct record_settings *settings, struct softwa
 }
 
 /* Attaches to running processes, and starts the watching process of --start-at. */
-static int begin(struct software_session *made, const struct record_settings *settings)
+static int begin_session(struct software_session *made, const struct record_settings *settings)
 {
 	const struct channel *channel = &made->channel.channel;
 	int status = 0;
@@ -211,7 +211,7 @@ static int open_source(struct record_session *session, void **state)
 				&session->settings->values, &session->capture,
 				(void *)(made->channel.channel.base + channel_values_offset(&config)), &made->values);
 		if (status == 0)
-			status = begin(made, session->settings);
+			status = begin_session(made, session->settings);
 		if (status < 0)
 			record_channel_close(&made->channel);
 	}

@@ -45,7 +45,7 @@ static void forget(struct watch *watch, pid_t tid)
 		*thread = watch->threads[--watch->count];
 }
 
-static struct watched *add(struct watch *watch, pid_t tid)
+static struct watched *add_watched(struct watch *watch, pid_t tid)
 {
 	if (!COMMON_VECTOR_GROW(watch->threads, watch->capacity, watch->count + 1))
 		return NULL;
@@ -159,7 +159,7 @@ static void on_exec(struct watch *watch, pid_t tid)
 			watch->threads[i] = watch->threads[--watch->count];
 		else
 			i++;
-	thread = add(watch, tid);
+	thread = add_watched(watch, tid);
 	if (thread)
 		software_watch_look(watch, thread->pid, tid);
 	ptrace(PTRACE_CONT, tid, 0, 0);
@@ -168,7 +168,7 @@ static void on_exec(struct watch *watch, pid_t tid)
 /* Gives a new thread the breakpoints of its process, and a new process the breakpoints of its parent. */
 static void on_first_stop(struct watch *watch, pid_t tid)
 {
-	const struct watched *thread = add(watch, tid);
+	const struct watched *thread = add_watched(watch, tid);
 
 	if (thread)
 		software_watch_look(watch, thread->pid, tid);
@@ -220,11 +220,11 @@ static void take_request(struct watch *watch)
 		return;
 	stopped.pid = pid < 0 ? -pid : pid;
 	if (pid < 0) {
-		answer = ptrace(PTRACE_SEIZE, -pid, 0, OPTIONS) == 0 && add(watch, -pid);
+		answer = ptrace(PTRACE_SEIZE, -pid, 0, OPTIONS) == 0 && add_watched(watch, -pid);
 	} else {
 		answer = software_stop_threads(&stopped, OPTIONS);
 		for (size_t i = 0; answer && i < stopped.count; i++)
-			add(watch, stopped.threads[i].tid);
+			add_watched(watch, stopped.threads[i].tid);
 		if (answer)
 			software_watch_look(watch, pid, 0);
 		if (!answer)

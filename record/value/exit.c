@@ -67,7 +67,7 @@ static bool read_operand(const uint8_t *code, size_t size, struct value_exit *fo
 
 /* ---- code ------------------------------------------------------------------------------------ */
 
-static void add(struct value_exits *exits, const struct value_exit *found)
+static void add_exit(struct value_exits *exits, const struct value_exit *found)
 {
 	if (exits->count == VALUE_EXITS_MAX)
 		exits->has_more = true;
@@ -87,7 +87,7 @@ static void add_indirect(struct value_exits *exits, const uint8_t *code, size_t 
 	/* A single pointer next to the code is another function's, in the table of the dynamic linker. */
 	if (relative)
 		found.kind = VALUE_EXIT_JUMP;
-	add(exits, &found);
+	add_exit(exits, &found);
 }
 
 static void take_branch(const struct channel_value_plan *plan, uint64_t place, const uint8_t *code, uint64_t offset,
@@ -99,12 +99,12 @@ static void take_branch(const struct channel_value_plan *plan, uint64_t place, c
 
 	switch ((enum flow_branch)instruction->branch) {
 	case FLOW_BRANCH_RETURN:
-		add(exits, &found);
+		add_exit(exits, &found);
 		break;
 	case FLOW_BRANCH_JUMP:
 		found.kind = VALUE_EXIT_JUMP;
 		if (away)
-			add(exits, &found);
+			add_exit(exits, &found);
 		exits->has_loop |= instruction->target == place;
 		break;
 	case FLOW_BRANCH_CONDITIONAL:
@@ -115,7 +115,7 @@ static void take_branch(const struct channel_value_plan *plan, uint64_t place, c
 		if (away && (opcode & 0xf0) != 0x70 && (opcode & 0xf0) != 0x80)
 			exits->has_more = true;
 		else if (away)
-			add(exits, &found);
+			add_exit(exits, &found);
 		exits->has_loop |= instruction->target == place;
 		break;
 	case FLOW_BRANCH_JUMP_INDIRECT:

@@ -109,7 +109,7 @@ static bool print_number(const char *text, unsigned size, char typed[VALUE_FETCH
 static const char *const too_complex = "its location is too complex for uprobes";
 
 /* Adds an argument, or says why not. */
-static const char *add(struct value_fetch *fetch, const char *typed, unsigned size, uint8_t *index)
+static const char *add_value(struct value_fetch *fetch, const char *typed, unsigned size, uint8_t *index)
 {
 	const int added = value_fetch_add(fetch, typed, (uint8_t)size);
 
@@ -121,7 +121,7 @@ static const char *add_text(struct value_fetch *fetch, const struct place *place
 {
 	char text[VALUE_FETCH_TEXT], typed[VALUE_FETCH_TEXT];
 
-	return print_memory(place, text) && print_typed(text, "string", typed) ? add(fetch, typed, 0, index)
+	return print_memory(place, text) && print_typed(text, "string", typed) ? add_value(fetch, typed, 0, index)
 									       : too_complex;
 }
 
@@ -145,7 +145,7 @@ static const char *add_load(struct value_fetch *fetch, struct place *place, unsi
 		return "uprobes read 8 bytes at most";
 	if (!print_memory(place, text) || !print_number(text, fetched_size(size), typed))
 		return too_complex;
-	why = add(fetch, typed, fetched_size(size), &link->number);
+	why = add_value(fetch, typed, fetched_size(size), &link->number);
 	if (!why)
 		why = add_text(fetch, place, &link->text);
 	/* The kernel follows pointers of 8 bytes only. */
@@ -162,7 +162,7 @@ static const char *add_register(struct value_fetch *fetch, struct place *place, 
 
 	*place = (struct place){.kind = PLACE_VALUE, .offset = step->operand};
 	snprintf(place->base, sizeof(place->base), "%s", registers[step->index % 16]);
-	return print_number(place->base, 8, typed) ? add(fetch, typed, 8, &link->number) : too_complex;
+	return print_number(place->base, 8, typed) ? add_value(fetch, typed, 8, &link->number) : too_complex;
 }
 
 static const char *add_step(struct value_fetch *fetch, struct place *place, const struct channel_value_step *step,

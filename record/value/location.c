@@ -77,7 +77,7 @@ struct machine {
 	unsigned depth;   /* expressions within expressions */
 };
 
-static bool run(struct machine *machine, const Dwarf_Op *ops, size_t count);
+static bool run_expression(struct machine *machine, const Dwarf_Op *ops, size_t count);
 
 static bool fail(struct machine *machine, const char *why)
 {
@@ -127,7 +127,7 @@ static bool push_cfa(struct machine *machine)
 		if (!scope->frames[i] || dwarf_cfi_addrframe(scope->frames[i], scope->pc, &frame) != 0)
 			continue;
 		done = dwarf_frame_cfa(frame, &ops, &count) == 0 && count;
-		pushed = done && run(machine, ops, count);
+		pushed = done && run_expression(machine, ops, count);
 		free(frame);
 	}
 	return done ? pushed : fail(machine, "no unwind table describes the frame of its function");
@@ -191,7 +191,7 @@ static bool push_frame_base(struct machine *machine, int64_t offset)
 		machine->location.in_caller = true;
 	else
 		machine->location.in_frame = true;
-	if (!run(machine, ops, count))
+	if (!run_expression(machine, ops, count))
 		return false;
 	/* A register as frame base is a base address. */
 	machine->is_register = false;
@@ -231,7 +231,7 @@ static bool push_entry_value(struct machine *machine, const Dwarf_Op *op, Dwarf_
 	if (machine->scope->pc != machine->scope->entry || !attribute ||
 	    dwarf_getlocation_attr(attribute, op, &inner) != 0 || dwarf_getlocation(&inner, &ops, &count) != 0)
 		return fail(machine, "optimized out (the caller may know it)");
-	if (!run(machine, ops, count))
+	if (!run_expression(machine, ops, count))
 		return false;
 	machine->is_register = false;
 	return true;
@@ -379,7 +379,7 @@ static bool run_with(struct machine *machine, const Dwarf_Op *ops, size_t count,
 	return done;
 }
 
-static bool run(struct machine *machine, const Dwarf_Op *ops, size_t count)
+static bool run_expression(struct machine *machine, const Dwarf_Op *ops, size_t count)
 {
 	return run_with(machine, ops, count, NULL);
 }

@@ -19,7 +19,7 @@ uint64_t runtime_now(struct runtime_thread *thread)
 	return runtime_encoder_now(thread->slot, &runtime.config);
 }
 
-static struct runtime_step begin(struct runtime_thread *thread)
+static struct runtime_step begin_step(struct runtime_thread *thread)
 {
 	return runtime_step_begin(thread->slot, &runtime.config);
 }
@@ -82,7 +82,7 @@ static void wait_for_room(struct runtime_thread *thread)
 /* Gives up the CPU as at an interrupt, and continues at the same pc on the next CPU. */
 static void switch_threads(struct runtime_thread *thread)
 {
-	struct runtime_step step = begin(thread);
+	struct runtime_step step = begin_step(thread);
 
 	runtime_step_fup(&step, thread->pc);
 	runtime_step_pgd(&step);
@@ -91,7 +91,7 @@ static void switch_threads(struct runtime_thread *thread)
 	runtime_cpu_yield(thread);
 	if (!runtime_encoder_has_room(thread->slot, &runtime.config))
 		wait_for_room(thread);
-	step = begin(thread);
+	step = begin_step(thread);
 	write_psb(thread, &step, 0);
 	runtime_step_pge(&step, thread->pc);
 	runtime_step_commit(&step);
@@ -109,7 +109,7 @@ static void between(struct runtime_thread *thread)
 	if (thread->enabled && psb_is_due(slot) && runtime_cpu_is_wanted(thread)) {
 		switch_threads(thread);
 	} else if (thread->enabled && psb_is_due(slot)) {
-		struct runtime_step step = begin(thread);
+		struct runtime_step step = begin_step(thread);
 
 		write_psb(thread, &step, thread->pc);
 		runtime_step_commit(&step);
@@ -128,7 +128,7 @@ void runtime_enable(struct runtime_thread *thread)
 		return;
 	runtime_cpu_take(thread);
 	between(thread);
-	step = begin(thread);
+	step = begin_step(thread);
 	if (psb_is_due(thread->slot))
 		write_psb(thread, &step, 0);
 	runtime_step_pge(&step, thread->pc);
@@ -139,7 +139,7 @@ void runtime_enable(struct runtime_thread *thread)
 
 void runtime_leave_for_syscall(struct runtime_thread *thread)
 {
-	struct runtime_step step = begin(thread);
+	struct runtime_step step = begin_step(thread);
 
 	if (thread->enabled)
 		runtime_step_pgd(&step);
@@ -151,7 +151,7 @@ void runtime_leave_for_syscall(struct runtime_thread *thread)
 
 void runtime_interrupt(struct runtime_thread *thread, bool trapped)
 {
-	struct runtime_step step = begin(thread);
+	struct runtime_step step = begin_step(thread);
 
 	if (thread->enabled) {
 		if (!trapped)
@@ -166,7 +166,7 @@ void runtime_interrupt(struct runtime_thread *thread, bool trapped)
 uint64_t runtime_stand(struct runtime_thread *thread, const uint32_t *number)
 {
 	struct channel_slot *slot = thread->slot;
-	struct runtime_step step = begin(thread);
+	struct runtime_step step = begin_step(thread);
 	const uint64_t time = runtime_step_stand(&step, thread->pc, number);
 
 	runtime_step_commit(&step);
@@ -182,7 +182,7 @@ uint64_t runtime_stand(struct runtime_thread *thread, const uint32_t *number)
 
 static void indirect(struct runtime_thread *thread)
 {
-	struct runtime_step step = begin(thread);
+	struct runtime_step step = begin_step(thread);
 
 	runtime_step_tip(&step, thread->pc);
 	runtime_step_commit(&step);
@@ -424,7 +424,7 @@ void runtime_serve(struct runtime_thread *thread)
 		runtime_values_take(thread);
 		return;
 	case RUNTIME_REASON_CHECK: {
-		struct runtime_step step = begin(thread);
+		struct runtime_step step = begin_step(thread);
 
 		runtime_step_commit(&step);
 		break;
