@@ -99,7 +99,6 @@ bool runtime_mapping_is_stop(uint64_t pc)
 	uint32_t count = __atomic_load_n(&runtime.header->stop_count, __ATOMIC_ACQUIRE);
 	bool is = false;
 
-	runtime_lock(&runtime.lock);
 	image = channel_space_find(&runtime.space, pc);
 	for (uint32_t i = 0; image && image->path && i < count && i < CHANNEL_STOPS_MAX; i++) {
 		const struct channel_stop_place *place = &runtime.header->stop_places[i];
@@ -107,7 +106,6 @@ bool runtime_mapping_is_stop(uint64_t pc)
 		is |= place->device == image->device && place->inode == image->inode &&
 		      place->offset == image->file_offset + (pc - image->base);
 	}
-	runtime_unlock(&runtime.lock);
 	return is;
 }
 

@@ -254,7 +254,7 @@ void runtime_mapping_begin(struct runtime_thread *thread);
 void runtime_mapping_add(struct runtime_thread *thread, struct channel_image *image);
 /* Reports that code at [start, start + size) is translated from these bytes, if the recorder needs the bytes. */
 void runtime_mapping_translated(struct runtime_thread *thread, uint64_t start, const uint8_t *bytes, size_t size);
-/* Returns whether a function of --stop-at begins at pc. */
+/* Returns whether a function of --stop-at begins at pc. The caller holds runtime.lock. */
 bool runtime_mapping_is_stop(uint64_t pc);
 /* The program may have changed the bytes of [base, end) without a change of protection. Takes runtime.lock. */
 void runtime_mapping_written(struct runtime_thread *thread, uint64_t base, uint64_t end);

@@ -354,6 +354,18 @@ static const void *find_code(struct runtime_thread *thread)
 	return code;
 }
 
+static bool is_stop(uint64_t pc)
+{
+	bool is;
+
+	if (!runtime.stops_known)
+		return false;
+	runtime_lock(&runtime.lock);
+	is = runtime_mapping_is_stop(pc);
+	runtime_unlock(&runtime.lock);
+	return is;
+}
+
 /* Continues at the thread's pc: delivers signals first, then finds the code. */
 static void go_on(struct runtime_thread *thread)
 {
@@ -372,7 +384,7 @@ static void go_on(struct runtime_thread *thread)
 			runtime_deliver(thread);
 			continue;
 		}
-		if (runtime.stops_known && runtime_mapping_is_stop(thread->pc)) {
+		if (is_stop(thread->pc)) {
 			stop_here(thread);
 			continue;
 		}
