@@ -672,6 +672,7 @@ zshdir := $(DESTDIR)$(ZSHDIR)
 pages  := $(wildcard man/*.[1-8])
 documents := $(wildcard docs/*.md) $(wildcard testdata/examples/*.c testdata/examples/*.rules)
 pictures := $(wildcard docs/pictures/*.png)
+schemas := $(wildcard docs/json/*.json)
 ci_files := $(wildcard docs/ci/*)
 units := $(wildcard docs/systemd/*)
 bash_completions := $(wildcard man/completion/*.bash)
@@ -709,6 +710,8 @@ install: all $(if $(installs_python),install-python,no-python)
 	$(Q)install -m 644 README.md LICENSE '$(docdir)'
 	$(Q)install -m 644 $(documents) '$(docdir)/docs'
 	$(Q)install -m 644 $(pictures) '$(docdir)/docs/pictures'
+	$(Q)install -d '$(docdir)/docs/json'
+	$(Q)install -m 644 $(schemas) '$(docdir)/docs/json'
 	$(Q)install -d '$(docdir)/docs/ci'
 	$(Q)install $(ci_files) '$(docdir)/docs/ci'; chmod 644 '$(docdir)'/docs/ci/*.yml
 	$(Q)install -d '$(docdir)/docs/systemd'
@@ -730,12 +733,13 @@ uninstall: uninstall-python
 	$(call remove,$(libdir),libptl-flow.a libptl-flow.so $(flow_soname) pkgconfig/ptl-flow.pc)
 	$(call remove,$(libdir),libptl-analysis.a libptl-analysis.so $(analysis_soname) pkgconfig/ptl-analysis.pc)
 	$(call remove,$(incdir),$(notdir $(public_headers) $(provider_headers) $(flow_headers) $(analysis_headers)))
-	$(call remove,$(docdir),README.md LICENSE $(addprefix docs/,$(notdir $(documents))) $(pictures) $(ci_files) $(units))
+	$(call remove,$(docdir),README.md LICENSE $(addprefix docs/,$(notdir $(documents))) $(pictures) $(schemas) $(ci_files) $(units))
 	$(Q)for page in $(pages); do rm -f '$(mandir)'/man$${page##*.}/$${page##*/}.gz; done
 	$(call remove,$(bashdir),$(basename $(notdir $(bash_completions))))
 	$(call remove,$(zshdir),$(notdir $(zsh_completions)))
 	$(call remove_empty,$(incdir))
 	$(call remove_empty,$(docdir)/docs/pictures)
+	$(call remove_empty,$(docdir)/docs/json)
 	$(call remove_empty,$(docdir)/docs/ci)
 	$(call remove_empty,$(docdir)/docs/systemd)
 	$(call remove_empty,$(docdir)/docs)

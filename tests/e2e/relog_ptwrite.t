@@ -5,6 +5,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -259,9 +260,9 @@ with open(path("growing.ptl"), "wb") as growing:
         said = follower.communicate(timeout=60)[1]
 check("--follow waits for the whole trace", follower.returncode == 0 and [fields(e) for e in events("followed.ptl")] == [fields(e) for e in got],
       said)
-done = run("sh", "-c", f"cat queue.rules | {RELOG} -f --follow plain.ptl --rules /dev/stdin -o piped.ptl")
+done = run("sh", "-c", f"cat queue.rules | {shlex.quote(RELOG)} -f --follow plain.ptl --rules /dev/stdin -o piped.ptl")
 check("--follow with rules of a pipe is refused", done.returncode == 2 and "ptwrite needs the whole trace" in done.stderr, done.returncode, done.stderr)
-done = run("sh", "-c", f"cat queue.rules | {RELOG} -f plain.ptl --rules /dev/stdin -o piped.ptl")
+done = run("sh", "-c", f"cat queue.rules | {shlex.quote(RELOG)} -f plain.ptl --rules /dev/stdin -o piped.ptl")
 check("rules of a pipe", done.returncode == 0 and len(events("piped.ptl")) == 18, done.stderr)
 
 plan()
