@@ -11,6 +11,17 @@ from kernel_image_test import TEXT
 from scratch_test import RELOG, path, run, write
 
 KERNEL, NOBODY = 1, 0xffffffff
+# Code of a module and of a BPF program, behind the kernel.
+MODULES = """
+    .section .module, "ax"
+    .globl module_work
+module_work:
+    ret
+    .section .made, "ax"
+    .globl bpf_prog_1
+bpf_prog_1:
+    ret
+"""
 PID = TID = 4000
 HOST, GUEST, VMCS = "pip cr3=0x1000", "pip cr3=0x77000 non_root", 0x5000
 
@@ -41,15 +52,7 @@ alias:
     jmp *%rax
     .skip 100, 0xcc
 _etext:
-    .section .module, "ax"
-    .globl module_work
-module_work:
-    ret
-    .section .made, "ax"
-    .globl bpf_prog_1
-bpf_prog_1:
-    ret
-"""
+""" + MODULES
 PROGRAM = """
     .globl _start, again, vm_code
 _start:

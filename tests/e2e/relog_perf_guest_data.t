@@ -51,15 +51,7 @@ __switch_to:
 alias:
     ret
 _etext:
-    .section .module, "ax"
-    .globl module_work
-module_work:
-    ret
-    .section .made, "ax"
-    .globl bpf_prog_1
-bpf_prog_1:
-    ret
-"""
+""" + perf_guest_file.MODULES
 GUEST_PROGRAM = """
     .globl _start, loop, call
 _start:
