@@ -10,7 +10,7 @@
 
 enum waiting_kind { WAITING_MESSAGE, WAITING_GONE };
 
-/* A message, or the death of a process. A death uses only process and sequence of `message`. */
+/* A message, or the death of a process. `death` and `message` of a death have the same process and sequence. */
 struct waiting {
 	enum waiting_kind kind;
 	struct record_channel_death death;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Keeps track of traced processes and their deaths. */
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -61,11 +60,11 @@ struct record_channel_process *record_channel_process(struct record_channel *cha
 
 static bool is_dead(uint32_t pid)
 {
-	struct pollfd ready = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
-	const bool ended = ready.fd < 0 ? errno == ESRCH : poll(&ready, 1, 0) > 0 && ready.revents & POLLIN;
+	const int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	const bool ended = pidfd < 0 ? errno == ESRCH : record_proc_has_ended(pidfd);
 
-	if (ready.fd >= 0)
-		close(ready.fd);
+	if (pidfd >= 0)
+		close(pidfd);
 	return ended;
 }
 
@@ -99,9 +98,7 @@ static int complete_streams(struct record_channel *channel, struct record_channe
 	int status = record_channel_finish_process(channel, process->number, NULL);
 	struct record_channel_death death = {.process = process->number, .sequence = process->sequence};
 
-	death.has_status = process->pidfd >= 0 &&
-			   (record_proc_exit_status(process->pidfd, &death.wait_status) ||
-			    record_proc_zombie_status(process->pidfd, process->pid, &death.wait_status));
+	death.has_status = record_proc_wait_status(process->pidfd, process->pid, &death.wait_status);
 	if (status == 0)
 		status = record_channel_order_gone(&channel->order, &death);
 	forget_process(channel, process);

@@ -3,7 +3,6 @@
 #include "record/observe/observer.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -343,9 +342,7 @@ int record_observer_running(struct record_observer *observer, uint32_t pid, uint
 
 bool record_observer_is_dead(const struct record_observed *process)
 {
-	struct pollfd ready = {.fd = process->pidfd, .events = POLLIN};
-
-	return process->pidfd >= 0 && poll(&ready, 1, 0) > 0 && ready.revents & POLLIN;
+	return record_proc_has_ended(process->pidfd);
 }
 
 int record_observer_end(struct record_observer *observer, struct record_observed *process, uint64_t now)
@@ -366,9 +363,7 @@ int record_observer_end(struct record_observer *observer, struct record_observed
 		return status;
 	/* Raises the last time of the process to the time of death. */
 	status = record_observer_send(observer, &last);
-	if (status == 0 && process->pidfd >= 0 &&
-	    (record_proc_exit_status(process->pidfd, &wait_status) ||
-	     record_proc_zombie_status(process->pidfd, process->pid, &wait_status)))
+	if (status == 0 && record_proc_wait_status(process->pidfd, process->pid, &wait_status))
 		status = record_model_exit_status(observer->capture->model, process->pid, wait_status);
 	/* No exit status is available for a process without a pidfd and without reports. */
 	return status < 0 ? status

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -288,7 +289,7 @@ struct exit_info {
 #define PIDFD_GET_INFO_CALL _IOWR(0xFF, 11, struct exit_info)
 #define PIDFD_INFO_EXIT_MASK (1ull << 3)
 
-bool record_proc_exit_status(int pidfd, uint32_t *status)
+static bool status_by_pidfd(int pidfd, uint32_t *status)
 {
 	struct exit_info info = {.mask = PIDFD_INFO_EXIT_MASK};
 
@@ -299,7 +300,7 @@ bool record_proc_exit_status(int pidfd, uint32_t *status)
 	return true;
 }
 
-bool record_proc_zombie_status(int pidfd, uint32_t pid, uint32_t *status)
+static bool zombie_status(int pidfd, uint32_t pid, uint32_t *status)
 {
 	struct record_proc_stat stat;
 
@@ -308,6 +309,18 @@ bool record_proc_zombie_status(int pidfd, uint32_t pid, uint32_t *status)
 		return false;
 	*status = stat.exit_status;
 	return true;
+}
+
+bool record_proc_wait_status(int pidfd, uint32_t pid, uint32_t *status)
+{
+	return pidfd >= 0 && (status_by_pidfd(pidfd, status) || zombie_status(pidfd, pid, status));
+}
+
+bool record_proc_has_ended(int pidfd)
+{
+	struct pollfd ready = {.fd = pidfd, .events = POLLIN};
+
+	return pidfd >= 0 && poll(&ready, 1, 0) > 0 && ready.revents & POLLIN;
 }
 
 void record_proc_name_strings(struct ptl_bytes *strings, const char *path, const char *name)

@@ -56,13 +56,13 @@ int record_proc_processes(int (*visit)(void *context, uint32_t pid), void *conte
 /* Checks whether the kernel lists children (CONFIG_PROC_CHILDREN). */
 bool record_proc_has_children(void);
 
+/* Checks whether the process of the pidfd has ended, waited for or not. false for the pidfd -1. */
+bool record_proc_has_ended(int pidfd);
 /*
- * Reads the exit status of an ended process by its pidfd. Linux 6.15 keeps the status after a wait. Returns false if
- * unknown.
+ * Reads the exit status of an ended process, as of wait(2). Linux 6.15 keeps the status after a wait; older kernels have the
+ * status only until somebody waits. Returns false if unknown, and for the pidfd -1.
  */
-bool record_proc_exit_status(int pidfd, uint32_t *status);
-/* The same for a process that nobody has waited for, which older kernels tell, too. Returns false for a living process. */
-bool record_proc_zombie_status(int pidfd, uint32_t pid, uint32_t *status);
+bool record_proc_wait_status(int pidfd, uint32_t pid, uint32_t *status);
 /* Makes the strings of a program without an entry in /proc. */
 void record_proc_name_strings(struct ptl_bytes *strings, const char *path, const char *name);
 
