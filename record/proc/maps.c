@@ -72,6 +72,23 @@ static bool is_file(const char *root, const char *name, struct record_map_entry 
 	return true;
 }
 
+/*
+ * For a recorder inside a chroot, the kernel begins the path of a file in another mount namespace above the chroot.
+ * Removes the directories above the chroot from such a path. Small inode numbers repeat, so the device has to match too.
+ */
+static bool remove_directories_above_root(const char *root, struct record_map_entry *entry)
+{
+	const uint64_t device = entry->device;
+
+	for (const char *rest = strchr(entry->path, '/'); rest; rest = strchr(rest + 1, '/'))
+		if (is_file(root, rest, entry) && entry->device == device) {
+			memmove(entry->path, rest, strlen(rest) + 1);
+			return true;
+		}
+	entry->device = device;
+	return false;
+}
+
 /* Replaces the kernel's escape for line feeds, the only escape. Returns true after a replacement. */
 static bool read_line_feeds(const char *name, char path[RECORD_PATH_SIZE])
 {
@@ -95,6 +112,6 @@ void record_maps_check(const char *root, struct record_map_entry *entry)
 		return;
 	if (read_line_feeds(entry->path, path) && is_file(root, path, entry))
 		snprintf(entry->path, sizeof(entry->path), "%s", path);
-	else
+	else if (!remove_directories_above_root(root, entry))
 		entry->deleted = true;
 }

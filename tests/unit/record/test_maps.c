@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -100,12 +101,40 @@ static void test_maps_line_feed(void **state)
 	rmdir(folder);
 }
 
+/* A recorder inside a chroot: the kernel's path of a file in another mount namespace begins above the chroot. */
+static void test_maps_above_chroot(void **state)
+{
+	static struct record_map_entry entry;
+	char root[] = "/tmp/ptl-maps-XXXXXX", path[64];
+	struct stat status;
+	int fd;
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	snprintf(path, sizeof(path), "%s/file", root);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	assert_true(fd >= 0 && fstat(fd, &status) == 0);
+	close(fd);
+	for (int other_device = 0; other_device < 2; other_device++) {
+		entry = (struct record_map_entry){.device = status.st_dev + (uint64_t)other_device,
+						  .inode = status.st_ino};
+		assert_true(record_maps_name(&entry, "/roots/here/file", strlen("/roots/here/file")));
+		record_maps_check(root, &entry);
+		assert_int_equal(entry.deleted, other_device);
+		assert_string_equal(entry.path, other_device ? "/roots/here/file" : "/file");
+		assert_int_equal(entry.device, status.st_dev + (uint64_t)other_device);
+	}
+	unlink(path);
+	rmdir(root);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_maps_lines),
 		cmocka_unit_test(test_maps_of_this_program),
 		cmocka_unit_test(test_maps_line_feed),
+		cmocka_unit_test(test_maps_above_chroot),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
