@@ -63,7 +63,7 @@ TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard pyth
 # No unit test is built without these, nor does any run.
 UNIT_PACKAGES  := libcmocka-dev perl python3
 CI_PACKAGES     = git clang clang-format shellcheck mandoc groff-base zsh locales $(BROWSER_PACKAGES) golang-go python3-jsonschema \
-	musl-tools bubblewrap
+	musl-tools bubblewrap afl++
 # Large: only for what a page looks like in a browser.
 BROWSER_PACKAGES := chromium fonts-dejavu-core
 # What makes a root of a Debian release.

@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 
 def make_target():
     write("target.c", TARGET)
-    got = run(os.environ.get("CC") or "gcc", "-O1", "-o", "target", "target.c")
+    got = run(*(os.environ.get("CC") or "gcc").split(), "-O1", "-o", "target", "target.c")
     check("a target is built", got.returncode == 0, got.stderr)
 
 
