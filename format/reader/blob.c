@@ -11,26 +11,26 @@
 
 size_t ptl_blob_count(const struct ptl_trace *trace)
 {
-	return trace->blob_count;
+	return trace->blobs.count;
 }
 
 const struct ptl_blob_info *ptl_blob_at(const struct ptl_trace *trace, size_t i)
 {
-	return i < trace->blob_count ? &trace->blobs[i].info : NULL;
+	return i < trace->blobs.count ? &trace->blobs.rows[i].info : NULL;
 }
 
 uint32_t ptl_blob_number(const struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE])
 {
-	const struct common_rows rows = {trace->blobs, sizeof(*trace->blobs), PTL_HASH_SIZE};
+	const struct common_rows rows = {trace->blobs.rows, sizeof(*trace->blobs.rows), PTL_HASH_SIZE};
 
-	return common_row_index_find(&trace->blob_index, &rows, hash);
+	return common_row_index_find(&trace->blobs.index, &rows, hash);
 }
 
 const struct ptl_blob_info *ptl_blob_find(const struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE])
 {
 	const uint32_t number = ptl_blob_number(trace, hash);
 
-	return number == PTL_NO_ID ? NULL : &trace->blobs[number].info;
+	return number == PTL_NO_ID ? NULL : &trace->blobs.rows[number].info;
 }
 
 /* ---- pieces ------------------------------------------------------------------------------------------ */
@@ -38,16 +38,16 @@ const struct ptl_blob_info *ptl_blob_find(const struct ptl_trace *trace, const u
 static int add_part(struct ptl_trace *trace, struct format_blob *blob, const struct format_blob_piece *piece)
 {
 	const uint32_t before = blob->from == FORMAT_BLOB_PARTS ? blob->entry : 0;
-	const int status = common_memory_budget_take(&trace->memory_budget, sizeof(*trace->blob_parts),
-						     "pieces of blobs", trace->blob_part_count + 1);
+	const int status = common_memory_budget_take(&trace->memory_budget, sizeof(*trace->blobs.parts),
+						     "pieces of blobs", trace->blobs.part_count + 1);
 
 	if (status)
 		return status;
-	if (trace->blob_part_count >= UINT32_MAX ||
-	    !common_vector_room(&trace->blob_parts, trace->blob_part_count, sizeof(*trace->blob_parts)))
-		return common_fail_memory("pieces of blobs", trace->blob_part_count * sizeof(*trace->blob_parts));
-	trace->blob_parts[trace->blob_part_count++] = (struct format_blob_part){*piece, before};
-	blob->entry = (uint32_t)trace->blob_part_count;
+	if (trace->blobs.part_count >= UINT32_MAX ||
+	    !common_vector_room(&trace->blobs.parts, trace->blobs.part_count, sizeof(*trace->blobs.parts)))
+		return common_fail_memory("pieces of blobs", trace->blobs.part_count * sizeof(*trace->blobs.parts));
+	trace->blobs.parts[trace->blobs.part_count++] = (struct format_blob_part){*piece, before};
+	blob->entry = (uint32_t)trace->blobs.part_count;
 	blob->from = FORMAT_BLOB_PARTS;
 	return 0;
 }
@@ -77,15 +77,15 @@ bool format_blob_next_piece(const struct ptl_trace *trace, const struct format_b
 		return !(*at)++;
 	}
 	/* *at: number of the last returned part plus one; 0 after the last part, where the walk ends. */
-	*at = *at ? trace->blob_parts[*at - 1].next : blob->entry;
+	*at = *at ? trace->blobs.parts[*at - 1].next : blob->entry;
 	if (*at)
-		*piece = trace->blob_parts[*at - 1].piece;
+		*piece = trace->blobs.parts[*at - 1].piece;
 	return *at;
 }
 
 bool format_blob_piece_of(const struct ptl_trace *trace, size_t blob, uint32_t *at, struct format_blob_piece *piece)
 {
-	return format_blob_next_piece(trace, &trace->blobs[blob], at, piece);
+	return format_blob_next_piece(trace, &trace->blobs.rows[blob], at, piece);
 }
 
 static int by_offset(const void *a, const void *b)
@@ -218,7 +218,7 @@ int format_blob_check(struct ptl_trace *trace, const struct format_blob *blob)
 
 int format_blob_verify(struct ptl_trace *trace, size_t blob)
 {
-	return format_blob_check(trace, &trace->blobs[blob]);
+	return format_blob_check(trace, &trace->blobs.rows[blob]);
 }
 
 static int read_blob(struct ptl_trace *trace, const struct format_blob *blob, uint8_t *out)
@@ -272,15 +272,15 @@ static int find_blob(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE],
 	const uint32_t number = ptl_blob_number(trace, hash);
 	char text[COMMON_SHA256_TEXT_SIZE];
 
-	if (number != PTL_NO_ID && trace->blobs[number].info.size <= limit) {
-		*blob = &trace->blobs[number];
-		return check_size(trace, &trace->blobs[number]);
+	if (number != PTL_NO_ID && trace->blobs.rows[number].info.size <= limit) {
+		*blob = &trace->blobs.rows[number];
+		return check_size(trace, &trace->blobs.rows[number]);
 	}
 	common_sha256_format(hash, text);
 	if (number == PTL_NO_ID)
 		return common_fail(PTL_NOT_FOUND, "there is no blob %s", text);
 	return common_fail(PTL_NO_MEMORY, "blob %s has %llu bytes, more than %zu", text,
-			   (unsigned long long)trace->blobs[number].info.size, limit);
+			   (unsigned long long)trace->blobs.rows[number].info.size, limit);
 }
 
 static int read_found(struct ptl_trace *trace, const struct format_blob *blob, uint8_t *out, size_t *size)

@@ -15,8 +15,8 @@
 static void append_damage(struct ptl_trace *trace, struct ptl_damage *damage)
 {
 	/* Entries are returned by pointer, so only the array of pointers may move. */
-	if (common_vector_room(&trace->damages, trace->damage_count, sizeof(*trace->damages)))
-		trace->damages[trace->damage_count++] = damage;
+	if (common_vector_room(&trace->damage.rows, trace->damage.count, sizeof(*trace->damage.rows)))
+		trace->damage.rows[trace->damage.count++] = damage;
 	else
 		free(damage);
 }
@@ -28,19 +28,19 @@ static bool has_damage_room(struct ptl_trace *trace, size_t size)
 {
 	bool room;
 
-	pthread_mutex_lock(&trace->damage_lock);
-	room = !trace->too_damaged && !common_memory_budget_take(&trace->damage_account, size + 24, "pieces of damage",
-								 trace->damage_count + 1);
-	trace->too_damaged |= !room;
-	pthread_mutex_unlock(&trace->damage_lock);
+	pthread_mutex_lock(&trace->damage.lock);
+	room = !trace->damage.full && !common_memory_budget_take(&trace->damage.budget, size + 24, "pieces of damage",
+								 trace->damage.count + 1);
+	trace->damage.full |= !room;
+	pthread_mutex_unlock(&trace->damage.lock);
 	return room;
 }
 
 int format_damage_check(struct ptl_trace *trace)
 {
 	/* Fails as the reservation in has_damage_room failed. */
-	return trace->too_damaged ? common_memory_budget_take(&trace->damage_account, SIZE_MAX / 2, "pieces of damage",
-							      trace->damage_count + 1)
+	return trace->damage.full ? common_memory_budget_take(&trace->damage.budget, SIZE_MAX / 2, "pieces of damage",
+							      trace->damage.count + 1)
 				  : 0;
 }
 
@@ -63,9 +63,9 @@ void format_damage_add(struct ptl_trace *trace, uint64_t offset, uint64_t size, 
 		return;
 	memcpy(damage + 1, text, length);
 	*damage = (struct ptl_damage){offset, size, status, stream, (const char *)(damage + 1)};
-	pthread_mutex_lock(&trace->damage_lock);
+	pthread_mutex_lock(&trace->damage.lock);
 	append_damage(trace, damage);
-	pthread_mutex_unlock(&trace->damage_lock);
+	pthread_mutex_unlock(&trace->damage.lock);
 }
 
 void format_damage_entry(struct ptl_trace *trace, struct format_entry *entry, int status)
@@ -73,10 +73,10 @@ void format_damage_entry(struct ptl_trace *trace, struct format_entry *entry, in
 	const struct ptl_buffer *buffer = &entry->buffer;
 	bool known;
 
-	pthread_mutex_lock(&trace->damage_lock);
+	pthread_mutex_lock(&trace->damage.lock);
 	known = entry->reported;
 	entry->reported = true;
-	pthread_mutex_unlock(&trace->damage_lock);
+	pthread_mutex_unlock(&trace->damage.lock);
 	if (!known)
 		format_damage_add(trace, buffer->offset,
 				  (uint64_t)FORMAT_BUFFER_HEADER_SIZE + entry->side_size + buffer->stored_size, status,
@@ -99,30 +99,30 @@ int format_damage_buffer(struct ptl_trace *trace, struct format_entry *entry, in
 
 size_t ptl_damage_count(const struct ptl_trace *trace)
 {
-	pthread_mutex_t *lock = (pthread_mutex_t *)&trace->damage_lock;
+	pthread_mutex_t *lock = (pthread_mutex_t *)&trace->damage.lock;
 	size_t count;
 
 	pthread_mutex_lock(lock);
-	count = trace->damage_count;
+	count = trace->damage.count;
 	pthread_mutex_unlock(lock);
 	return count;
 }
 
 const struct ptl_damage *ptl_damage_at(const struct ptl_trace *trace, size_t i)
 {
-	pthread_mutex_t *lock = (pthread_mutex_t *)&trace->damage_lock;
+	pthread_mutex_t *lock = (pthread_mutex_t *)&trace->damage.lock;
 	const struct ptl_damage *damage = NULL;
 
 	pthread_mutex_lock(lock);
-	if (i < trace->damage_count)
-		damage = trace->damages[i];
+	if (i < trace->damage.count)
+		damage = trace->damage.rows[i];
 	pthread_mutex_unlock(lock);
 	return damage;
 }
 
 void format_damage_free(struct ptl_trace *trace)
 {
-	for (size_t i = 0; i < trace->damage_count; i++)
-		free(trace->damages[i]);
-	free(trace->damages);
+	for (size_t i = 0; i < trace->damage.count; i++)
+		free(trace->damage.rows[i]);
+	free(trace->damage.rows);
 }

@@ -37,19 +37,19 @@ static int take_machine(struct ptl_trace *trace, struct common_cursor body)
 
 	if (status || machine.index == 0) {
 		if (!status)
-			trace->machine = machine;
+			trace->metadata.machine = machine;
 		return status;
 	}
-	if (!trace->machines)
-		trace->machines = calloc(PTL_MACHINE_MAX + 1, sizeof(struct ptl_machine *));
-	place = trace->machines ? &trace->machines[machine.index] : NULL;
+	if (!trace->metadata.machines)
+		trace->metadata.machines = calloc(PTL_MACHINE_MAX + 1, sizeof(struct ptl_machine *));
+	place = trace->metadata.machines ? &trace->metadata.machines[machine.index] : NULL;
 	if (place && !*place)
 		*place = malloc(sizeof(machine));
 	if (!place || !*place)
 		return common_fail_memory("a machine", sizeof(machine));
 	**place = machine;
-	if (machine.index >= trace->machine_count)
-		trace->machine_count = machine.index + 1u;
+	if (machine.index >= trace->metadata.machine_count)
+		trace->metadata.machine_count = machine.index + 1u;
 	return 0;
 }
 
@@ -73,23 +73,23 @@ static int take_schema(struct ptl_trace *trace, struct common_cursor body)
 	if (status)
 		return status;
 	schema_key(&schema->provider, schema->id, schema->version, schema->opcode, key);
-	if (common_byte_map_get(&trace->schema_map, key, sizeof(key))) {
+	if (common_byte_map_get(&trace->metadata.schema_map, key, sizeof(key))) {
 		format_schema_free(schema);
 		return 0;
 	}
 	status = common_memory_budget_take(&trace->memory_budget, TYPE_BYTES + schema->field_count * ITEM_BYTES,
-					   "schemas", trace->schema_count + 1);
+					   "schemas", trace->metadata.schema_count + 1);
 	if (status) {
 		format_schema_free(schema);
 		return status;
 	}
-	if (!common_vector_room(&trace->schemas, trace->schema_count, sizeof(schema)) ||
-	    common_byte_map_put(&trace->schema_map, key, sizeof(key), trace->schema_count) < 0) {
+	if (!common_vector_room(&trace->metadata.schemas, trace->metadata.schema_count, sizeof(schema)) ||
+	    common_byte_map_put(&trace->metadata.schema_map, key, sizeof(key), trace->metadata.schema_count) < 0) {
 		format_schema_free(schema);
-		return common_fail_memory("schemas", trace->schema_count * sizeof(schema));
+		return common_fail_memory("schemas", trace->metadata.schema_count * sizeof(schema));
 	}
-	trace->metadata_items += schema->field_count;
-	trace->schemas[trace->schema_count++] = schema;
+	trace->metadata.items += schema->field_count;
+	trace->metadata.schemas[trace->metadata.schema_count++] = schema;
 	return 0;
 }
 
@@ -105,14 +105,14 @@ static bool map_key(const struct ptl_guid *provider, uint32_t kind, const char *
 /* Adds a map and takes ownership of it on success. */
 static int add_map(struct ptl_trace *trace, struct ptl_map *map, const struct ptl_bytes *key)
 {
-	const uint64_t *known = common_byte_map_get(&trace->map_map, key->data, key->size);
+	const uint64_t *known = common_byte_map_get(&trace->metadata.map_map, key->data, key->size);
 
 	if (known)
-		return format_map_append(trace->maps[*known], map);
-	if (!common_vector_room(&trace->maps, trace->map_count, sizeof(map)) ||
-	    common_byte_map_put(&trace->map_map, key->data, key->size, trace->map_count) < 0)
-		return common_fail_memory("maps", trace->map_count * sizeof(map));
-	trace->maps[trace->map_count++] = map;
+		return format_map_append(trace->metadata.maps[*known], map);
+	if (!common_vector_room(&trace->metadata.maps, trace->metadata.map_count, sizeof(map)) ||
+	    common_byte_map_put(&trace->metadata.map_map, key->data, key->size, trace->metadata.map_count) < 0)
+		return common_fail_memory("maps", trace->metadata.map_count * sizeof(map));
+	trace->metadata.maps[trace->metadata.map_count++] = map;
 	return 0;
 }
 
@@ -124,9 +124,9 @@ static int take_map(struct ptl_trace *trace, struct common_cursor body)
 
 	if (status)
 		return status;
-	trace->metadata_items += map->count;
+	trace->metadata.items += map->count;
 	status = common_memory_budget_take(&trace->memory_budget, TYPE_BYTES + map->count * ITEM_BYTES, "maps",
-					   trace->map_count + 1);
+					   trace->metadata.map_count + 1);
 	if (status) {
 		format_map_free(map);
 		return status;
@@ -148,11 +148,11 @@ static int take_loss(struct ptl_trace *trace, struct common_cursor body)
 
 	if (status)
 		return status;
-	if (!common_vector_room(&trace->losses, trace->loss_count, sizeof(loss))) {
+	if (!common_vector_room(&trace->metadata.losses, trace->metadata.loss_count, sizeof(loss))) {
 		format_loss_free(loss);
-		return common_fail_memory("losses", trace->loss_count * sizeof(loss));
+		return common_fail_memory("losses", trace->metadata.loss_count * sizeof(loss));
 	}
-	trace->losses[trace->loss_count++] = loss;
+	trace->metadata.losses[trace->metadata.loss_count++] = loss;
 	return 0;
 }
 
@@ -160,18 +160,18 @@ static int take_attachment(struct ptl_trace *trace, struct common_cursor body)
 {
 	struct ptl_attachment *attachment;
 	int status = common_memory_budget_take(&trace->memory_budget, ATTACHMENT_BYTES, "attachments",
-					       trace->attachment_count + 1);
+					       trace->metadata.attachment_count + 1);
 
 	if (!status)
 		status = format_attachment_decode(body, &attachment);
 	if (status)
 		return status;
-	if (!common_vector_room(&trace->attachments, trace->attachment_count, sizeof(attachment)) ||
-	    common_byte_map_put(&trace->attached, attachment->hash, PTL_HASH_SIZE, 1) < 0) {
+	if (!common_vector_room(&trace->metadata.attachments, trace->metadata.attachment_count, sizeof(attachment)) ||
+	    common_byte_map_put(&trace->metadata.attached, attachment->hash, PTL_HASH_SIZE, 1) < 0) {
 		format_attachment_free(attachment);
-		return common_fail_memory("attachments", trace->attachment_count * sizeof(attachment));
+		return common_fail_memory("attachments", trace->metadata.attachment_count * sizeof(attachment));
 	}
-	trace->attachments[trace->attachment_count++] = attachment;
+	trace->metadata.attachments[trace->metadata.attachment_count++] = attachment;
 	return 0;
 }
 
@@ -191,12 +191,12 @@ static int take_provenance(struct ptl_trace *trace, struct common_cursor body)
 
 	if (status)
 		return status;
-	if (!common_vector_room(&trace->provenances, trace->provenance_count, sizeof(provenance))) {
+	if (!common_vector_room(&trace->metadata.provenances, trace->metadata.provenance_count, sizeof(provenance))) {
 		format_provenance_free(provenance);
-		return common_fail_memory("provenance", trace->provenance_count * sizeof(provenance));
+		return common_fail_memory("provenance", trace->metadata.provenance_count * sizeof(provenance));
 	}
-	trace->metadata_items += provenance->inputs;
-	trace->provenances[trace->provenance_count++] = provenance;
+	trace->metadata.items += provenance->inputs;
+	trace->metadata.provenances[trace->metadata.provenance_count++] = provenance;
 	return 0;
 }
 
@@ -221,7 +221,8 @@ static bool is_known_type(uint64_t type)
 
 static void report_record(struct ptl_trace *trace, const struct format_entry *entry, uint64_t type)
 {
-	if (common_hash_map_get(&trace->unknown_types, type) || common_hash_map_put(&trace->unknown_types, type, 1) < 0)
+	if (common_hash_map_get(&trace->metadata.unknown_types, type) ||
+	    common_hash_map_put(&trace->metadata.unknown_types, type, 1) < 0)
 		return;
 	format_damage_add(trace, entry->buffer.offset, 0, PTL_UNSUPPORTED, entry->buffer.stream.id,
 			  "metadata records of the unknown type %" PRIu64 " are skipped", type);
@@ -229,18 +230,18 @@ static void report_record(struct ptl_trace *trace, const struct format_entry *en
 
 static int take_record(struct ptl_trace *trace, const struct format_entry *entry, const struct ptl_record *record)
 {
-	uint64_t *number = &trace->record_numbers[record->known ? record->type : 0];
+	uint64_t *number = &trace->metadata.record_numbers[record->known ? record->type : 0];
 	int status = common_memory_budget_take(&trace->memory_budget, RECORD_BYTES,
 					       record->known ? takers[record->type].what : "metadata records",
 					       ++*number);
 
 	if (status)
 		return status;
-	if (!common_vector_room(&trace->records, trace->record_count, sizeof(*record)))
-		return common_fail_memory("metadata", trace->record_count * sizeof(*record));
+	if (!common_vector_room(&trace->metadata.records, trace->metadata.record_count, sizeof(*record)))
+		return common_fail_memory("metadata", trace->metadata.record_count * sizeof(*record));
 	if (!record->known) {
 		report_record(trace, entry, record->type);
-		trace->records[trace->record_count++] = *record;
+		trace->metadata.records[trace->metadata.record_count++] = *record;
 		return 0;
 	}
 	status = takers[record->type].take(trace, common_cursor(record->data, record->size));
@@ -250,7 +251,7 @@ static int take_record(struct ptl_trace *trace, const struct format_entry *entry
 		return 0;
 	}
 	if (!status)
-		trace->records[trace->record_count++] = *record;
+		trace->metadata.records[trace->metadata.record_count++] = *record;
 	return status;
 }
 
@@ -263,7 +264,7 @@ static int take_records(struct ptl_trace *trace, const struct format_entry *entr
 		struct ptl_record record;
 
 		/* A record of two bytes takes a hundred bytes in memory, so the number of records has its own limit. */
-		if (trace->metadata_items++ >= FORMAT_METADATA_ITEMS_MAX) {
+		if (trace->metadata.items++ >= FORMAT_METADATA_ITEMS_MAX) {
 			format_damage_add(trace, entry->buffer.offset, 0, PTL_CORRUPT, entry->buffer.stream.id,
 					  "there are too many metadata records");
 			return 0;
@@ -298,12 +299,12 @@ static int load_buffer(struct ptl_trace *trace, size_t i, size_t *total)
 		return 0;
 	}
 	*total += entry->buffer.raw_size;
-	if (!common_vector_room(&trace->payloads, trace->payload_count, sizeof(data)))
-		return common_fail_memory("metadata", trace->payload_count * sizeof(data));
+	if (!common_vector_room(&trace->metadata.payloads, trace->metadata.payload_count, sizeof(data)))
+		return common_fail_memory("metadata", trace->metadata.payload_count * sizeof(data));
 	status = ptl_buffer_read(trace, i, &data, &size);
 	if (status)
 		return status == PTL_NO_MEMORY || status == PTL_SYSTEM ? status : 0;
-	trace->payloads[trace->payload_count++] = data;
+	trace->metadata.payloads[trace->metadata.payload_count++] = data;
 	return take_records(trace, entry, data, size);
 }
 
@@ -314,110 +315,110 @@ int format_metadata_load(struct ptl_trace *trace, size_t first, size_t *total)
 	for (size_t i = first; i < trace->entry_count && !status; i++)
 		if (trace->entries[i].buffer.stream.kind == PTL_KIND_METADATA)
 			status = load_buffer(trace, i, total);
-	for (size_t i = 0; i < trace->map_count && !status; i++)
-		status = format_map_sort(trace->maps[i]);
+	for (size_t i = 0; i < trace->metadata.map_count && !status; i++)
+		status = format_map_sort(trace->metadata.maps[i]);
 	return status;
 }
 
 void format_metadata_free(struct ptl_trace *trace)
 {
-	for (size_t i = 0; i < trace->machine_count; i++)
-		free(trace->machines[i]);
-	free(trace->machines);
-	for (size_t i = 0; i < trace->schema_count; i++)
-		format_schema_free(trace->schemas[i]);
-	for (size_t i = 0; i < trace->map_count; i++)
-		format_map_free(trace->maps[i]);
-	for (size_t i = 0; i < trace->loss_count; i++)
-		format_loss_free(trace->losses[i]);
-	for (size_t i = 0; i < trace->attachment_count; i++)
-		format_attachment_free(trace->attachments[i]);
-	for (size_t i = 0; i < trace->provenance_count; i++)
-		format_provenance_free(trace->provenances[i]);
-	for (size_t i = 0; i < trace->payload_count; i++)
-		free(trace->payloads[i]);
-	free(trace->schemas);
-	free(trace->maps);
-	free(trace->losses);
-	free(trace->attachments);
-	free(trace->provenances);
-	free(trace->payloads);
-	free(trace->records);
-	common_byte_map_free(&trace->schema_map);
-	common_byte_map_free(&trace->map_map);
-	common_byte_map_free(&trace->attached);
-	common_hash_map_free(&trace->unknown_types);
+	for (size_t i = 0; i < trace->metadata.machine_count; i++)
+		free(trace->metadata.machines[i]);
+	free(trace->metadata.machines);
+	for (size_t i = 0; i < trace->metadata.schema_count; i++)
+		format_schema_free(trace->metadata.schemas[i]);
+	for (size_t i = 0; i < trace->metadata.map_count; i++)
+		format_map_free(trace->metadata.maps[i]);
+	for (size_t i = 0; i < trace->metadata.loss_count; i++)
+		format_loss_free(trace->metadata.losses[i]);
+	for (size_t i = 0; i < trace->metadata.attachment_count; i++)
+		format_attachment_free(trace->metadata.attachments[i]);
+	for (size_t i = 0; i < trace->metadata.provenance_count; i++)
+		format_provenance_free(trace->metadata.provenances[i]);
+	for (size_t i = 0; i < trace->metadata.payload_count; i++)
+		free(trace->metadata.payloads[i]);
+	free(trace->metadata.schemas);
+	free(trace->metadata.maps);
+	free(trace->metadata.losses);
+	free(trace->metadata.attachments);
+	free(trace->metadata.provenances);
+	free(trace->metadata.payloads);
+	free(trace->metadata.records);
+	common_byte_map_free(&trace->metadata.schema_map);
+	common_byte_map_free(&trace->metadata.map_map);
+	common_byte_map_free(&trace->metadata.attached);
+	common_hash_map_free(&trace->metadata.unknown_types);
 }
 
 /* ---- look-up ----------------------------------------------------------------------------------------- */
 
 size_t ptl_machine_count(const struct ptl_trace *trace)
 {
-	return trace->machine_count ? trace->machine_count : 1;
+	return trace->metadata.machine_count ? trace->metadata.machine_count : 1;
 }
 
 const struct ptl_machine *ptl_machine_at(const struct ptl_trace *trace, size_t index)
 {
 	if (index == 0)
-		return &trace->machine;
-	return index < trace->machine_count ? trace->machines[index] : NULL;
+		return &trace->metadata.machine;
+	return index < trace->metadata.machine_count ? trace->metadata.machines[index] : NULL;
 }
 
 const struct ptl_machine *ptl_machine_of(const struct ptl_trace *trace, uint32_t id)
 {
 	const struct ptl_machine *machine = id == PTL_NO_ID ? NULL : ptl_machine_at(trace, id / PTL_MACHINE_IDS);
 
-	return machine ? machine : &trace->machine;
+	return machine ? machine : &trace->metadata.machine;
 }
 
 const struct ptl_machine *ptl_trace_machine(const struct ptl_trace *trace)
 {
-	return &trace->machine;
+	return &trace->metadata.machine;
 }
 
 size_t ptl_attachment_count(const struct ptl_trace *trace)
 {
-	return trace->attachment_count;
+	return trace->metadata.attachment_count;
 }
 
 const struct ptl_attachment *ptl_attachment_at(const struct ptl_trace *trace, size_t i)
 {
-	return i < trace->attachment_count ? trace->attachments[i] : NULL;
+	return i < trace->metadata.attachment_count ? trace->metadata.attachments[i] : NULL;
 }
 
 bool format_is_attached(const struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE])
 {
-	return common_byte_map_get(&trace->attached, hash, PTL_HASH_SIZE) != NULL;
+	return common_byte_map_get(&trace->metadata.attached, hash, PTL_HASH_SIZE) != NULL;
 }
 
 size_t ptl_loss_count(const struct ptl_trace *trace)
 {
-	return trace->loss_count;
+	return trace->metadata.loss_count;
 }
 
 const struct ptl_loss *ptl_loss_at(const struct ptl_trace *trace, size_t i)
 {
-	return i < trace->loss_count ? trace->losses[i] : NULL;
+	return i < trace->metadata.loss_count ? trace->metadata.losses[i] : NULL;
 }
 
 size_t ptl_provenance_count(const struct ptl_trace *trace)
 {
-	return trace->provenance_count;
+	return trace->metadata.provenance_count;
 }
 
 const struct ptl_provenance *ptl_provenance_at(const struct ptl_trace *trace, size_t i)
 {
-	return i < trace->provenance_count ? trace->provenances[i] : NULL;
+	return i < trace->metadata.provenance_count ? trace->metadata.provenances[i] : NULL;
 }
 
 size_t ptl_schema_count(const struct ptl_trace *trace)
 {
-	return trace->schema_count;
+	return trace->metadata.schema_count;
 }
 
 const struct ptl_schema *ptl_schema_at(const struct ptl_trace *trace, size_t i)
 {
-	return i < trace->schema_count ? trace->schemas[i] : NULL;
+	return i < trace->metadata.schema_count ? trace->metadata.schemas[i] : NULL;
 }
 
 const struct ptl_schema *ptl_schema_of(const struct ptl_trace *trace, const struct ptl_event *event)
@@ -431,18 +432,18 @@ const struct ptl_schema *ptl_schema_find(const struct ptl_trace *trace, const st
 	const uint64_t *known;
 
 	schema_key(&descriptor->provider, descriptor->id, descriptor->version, descriptor->opcode, key);
-	known = common_byte_map_get(&trace->schema_map, key, sizeof(key));
-	return known ? trace->schemas[*known] : NULL;
+	known = common_byte_map_get(&trace->metadata.schema_map, key, sizeof(key));
+	return known ? trace->metadata.schemas[*known] : NULL;
 }
 
 size_t ptl_map_count(const struct ptl_trace *trace)
 {
-	return trace->map_count;
+	return trace->metadata.map_count;
 }
 
 const struct ptl_map *ptl_map_at(const struct ptl_trace *trace, size_t i)
 {
-	return i < trace->map_count ? trace->maps[i] : NULL;
+	return i < trace->metadata.map_count ? trace->metadata.maps[i] : NULL;
 }
 
 const struct ptl_map *ptl_map_find(const struct ptl_trace *trace, const struct ptl_guid *provider, uint32_t kind,
@@ -452,9 +453,9 @@ const struct ptl_map *ptl_map_find(const struct ptl_trace *trace, const struct p
 	const uint64_t *known = NULL;
 
 	if (map_key(provider, kind, name, &key))
-		known = common_byte_map_get(&trace->map_map, key.data, key.size);
+		known = common_byte_map_get(&trace->metadata.map_map, key.data, key.size);
 	common_bytes_free(&key);
-	return known ? trace->maps[*known] : NULL;
+	return known ? trace->metadata.maps[*known] : NULL;
 }
 
 const struct ptl_map *ptl_map_of_field(const struct ptl_trace *trace, const struct ptl_guid *provider,
@@ -462,7 +463,7 @@ const struct ptl_map *ptl_map_of_field(const struct ptl_trace *trace, const stru
 {
 	const struct ptl_map *map;
 
-	if (!field->map || !*field->map || !trace->map_count)
+	if (!field->map || !*field->map || !trace->metadata.map_count)
 		return NULL;
 	map = ptl_map_find(trace, provider, PTL_MAP_VALUES, field->map);
 	return map ? map : ptl_map_find(trace, provider, PTL_MAP_FLAGS, field->map);
@@ -470,10 +471,10 @@ const struct ptl_map *ptl_map_of_field(const struct ptl_trace *trace, const stru
 
 size_t ptl_record_count(const struct ptl_trace *trace)
 {
-	return trace->record_count;
+	return trace->metadata.record_count;
 }
 
 const struct ptl_record *ptl_record_at(const struct ptl_trace *trace, size_t i)
 {
-	return i < trace->record_count ? &trace->records[i] : NULL;
+	return i < trace->metadata.record_count ? &trace->metadata.records[i] : NULL;
 }

@@ -34,37 +34,37 @@ static struct format_loader *new_loader(void)
  */
 static struct format_loader *take_loader(struct ptl_trace *trace)
 {
-	struct format_loader **place = &trace->loaders, *loader;
+	struct format_loader **place = &trace->loaders.unused, *loader;
 
-	pthread_mutex_lock(&trace->loader_lock);
+	pthread_mutex_lock(&trace->loaders.lock);
 	while (*place && (*place)->thread != &thread_mark)
 		place = &(*place)->next;
-	if (!*place && trace->loader_count >= OWN_LOADERS)
-		place = &trace->loaders;
+	if (!*place && trace->loaders.count >= OWN_LOADERS)
+		place = &trace->loaders.unused;
 	loader = *place;
 	if (loader)
 		*place = loader->next;
 	else
-		trace->loader_count++;
-	pthread_mutex_unlock(&trace->loader_lock);
+		trace->loaders.count++;
+	pthread_mutex_unlock(&trace->loaders.lock);
 	return loader ? loader : new_loader();
 }
 
 static void give_loader(struct ptl_trace *trace, struct format_loader *loader)
 {
-	pthread_mutex_lock(&trace->loader_lock);
+	pthread_mutex_lock(&trace->loaders.lock);
 	loader->thread = &thread_mark;
-	loader->next = trace->loaders;
-	trace->loaders = loader;
-	pthread_mutex_unlock(&trace->loader_lock);
+	loader->next = trace->loaders.unused;
+	trace->loaders.unused = loader;
+	pthread_mutex_unlock(&trace->loaders.lock);
 }
 
 void format_loaders_free(struct ptl_trace *trace)
 {
-	while (trace->loaders) {
-		struct format_loader *loader = trace->loaders;
+	while (trace->loaders.unused) {
+		struct format_loader *loader = trace->loaders.unused;
 
-		trace->loaders = loader->next;
+		trace->loaders.unused = loader->next;
 		format_decompressor_free(loader->decompressor);
 		common_bytes_free(&loader->stored);
 		free(loader);

@@ -131,9 +131,9 @@ struct ptl_trace *format_trace_new(int fd, const char *name, const struct ptl_op
 	trace->cache.limit = trace->memory_limit;
 	trace->max_expansion = options->max_expansion ? options->max_expansion : FORMAT_EXPANSION_MAX;
 	trace->cache.pool.wanted = options->huge_pages;
-	pthread_mutex_init(&trace->damage_lock, NULL);
+	pthread_mutex_init(&trace->damage.lock, NULL);
 	pthread_mutex_init(&trace->psb_lock, NULL);
-	pthread_mutex_init(&trace->loader_lock, NULL);
+	pthread_mutex_init(&trace->loaders.lock, NULL);
 	pthread_mutex_init(&trace->cache.lock, NULL);
 	pthread_cond_init(&trace->cache.changed, NULL);
 	return trace;
@@ -155,25 +155,25 @@ void format_trace_free(struct ptl_trace *trace)
 		free(trace->streams[i].psbs);
 	}
 	free(trace->streams);
-	free(trace->blobs);
+	free(trace->blobs.rows);
 	free(trace->code_store);
 	common_content_remote_close(trace->remote_store);
-	free(trace->blob_parts);
+	free(trace->blobs.parts);
 	free(trace->entries);
 	common_hash_map_free(&trace->stream_map);
-	common_row_index_free(&trace->blob_index);
+	common_row_index_free(&trace->blobs.index);
 	free_growth(trace->growth);
 	format_metadata_free(trace);
 	format_damage_free(trace);
 	format_loaders_free(trace);
 	format_cache_free(&trace->cache);
-	pthread_mutex_destroy(&trace->damage_lock);
+	pthread_mutex_destroy(&trace->damage.lock);
 	pthread_mutex_destroy(&trace->psb_lock);
-	pthread_mutex_destroy(&trace->loader_lock);
+	pthread_mutex_destroy(&trace->loaders.lock);
 	pthread_cond_destroy(&trace->cache.changed);
 	pthread_mutex_destroy(&trace->cache.lock);
 	common_memory_budget_close(&trace->memory_budget);
-	common_memory_budget_close(&trace->damage_account);
+	common_memory_budget_close(&trace->damage.budget);
 	free(trace->name);
 	free(trace);
 }

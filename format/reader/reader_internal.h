@@ -102,28 +102,17 @@ struct format_growth {
 	uint64_t more_delay; /* ns in addition to the delay in the options */
 };
 
-struct ptl_trace {
-	int fd;
-	char *name;
-	uint64_t size;
-	struct format_file_header header;
-	uint64_t file_id;
-	bool complete;
-	bool indexed;           /* the buffers were taken from the index */
-	uint32_t max_expansion; /* limit for buffers of events */
-	struct format_entry *entries;
-	size_t entry_count;
-	struct format_reader_stream *streams; /* sorted by id after opening */
-	size_t stream_count;
-	struct common_hash_map stream_map;
-	struct format_blob *blobs;
-	size_t blob_count;
-	struct common_row_index blob_index;
-	struct format_blob_part *blob_parts; /* parts of all blobs with several pieces */
-	size_t blob_part_count;
-	char *code_store;                           /* folder with blobs that are not in the file; NULL: none */
-	struct common_content_remote *remote_store; /* server that fills the folder; NULL: none */
-	/* Metadata: */
+/* All blobs of the file. */
+struct format_blob_table {
+	struct format_blob *rows;
+	size_t count;
+	struct common_row_index index;
+	struct format_blob_part *parts; /* parts of all blobs with several pieces */
+	size_t part_count;
+};
+
+/* The content of the METADATA buffers. */
+struct format_trace_metadata {
 	struct ptl_machine machine;
 	struct ptl_machine **machines; /* by index, from 1 on; NULL for a trace of one machine */
 	size_t machine_count;          /* the highest index plus one; 0: only one machine */
@@ -145,22 +134,52 @@ struct ptl_trace {
 	uint64_t record_numbers[FORMAT_RECORD_TYPES]; /* records by type, without effect or not; 0: of unknown types */
 	uint8_t **payloads;                           /* payloads that records point into */
 	size_t payload_count;
-	struct common_hash_map unknown_types;      /* unknown record types already reported */
-	uint64_t metadata_items;                   /* count limited by FORMAT_METADATA_ITEMS_MAX */
+	struct common_hash_map unknown_types; /* unknown record types already reported */
+	uint64_t items;                       /* count limited by FORMAT_METADATA_ITEMS_MAX */
+};
+
+/* Damage that any thread has found. A thread changes the list with the lock held. */
+struct format_damage_list {
+	pthread_mutex_t lock;
+	struct ptl_damage **rows;
+	size_t count;
+	struct common_memory_budget budget;
+	bool full; /* the list could not take an entry */
+};
+
+/* The loaders of all threads. A thread takes and returns a loader with the lock held. */
+struct format_loaders {
+	pthread_mutex_t lock;
+	struct format_loader *unused;
+	size_t count; /* of all loaders */
+};
+
+struct ptl_trace {
+	int fd;
+	char *name;
+	uint64_t size;
+	struct format_file_header header;
+	uint64_t file_id;
+	bool complete;
+	bool indexed;           /* the buffers were taken from the index */
+	uint32_t max_expansion; /* limit for buffers of events */
+	struct format_entry *entries;
+	size_t entry_count;
+	struct format_reader_stream *streams; /* sorted by id after opening */
+	size_t stream_count;
+	struct common_hash_map stream_map;
+	struct format_blob_table blobs;
+	char *code_store;                           /* folder with blobs that are not in the file; NULL: none */
+	struct common_content_remote *remote_store; /* server that fills the folder; NULL: none */
+	struct format_trace_metadata metadata;
 	struct common_memory_budget memory_budget; /* memory of all tables */
+	size_t memory_limit;                       /* from the options */
+	struct format_growth *growth;              /* NULL: the trace does not grow */
 	/* Used by several threads: */
-	pthread_mutex_t damage_lock;
-	struct ptl_damage **damages;
-	size_t damage_count;
-	struct common_memory_budget damage_account;
-	bool too_damaged; /* the list could not take an entry */
+	struct format_damage_list damage;
 	pthread_mutex_t psb_lock;
-	pthread_mutex_t loader_lock;
-	struct format_loader *loaders; /* loaders not in use */
-	size_t loader_count;           /* number of all loaders */
-	size_t memory_limit;           /* from the options */
+	struct format_loaders loaders;
 	struct format_cache cache;
-	struct format_growth *growth; /* NULL: the trace does not grow */
 };
 
 /* ---- damage --------------------------------------------------------------------------------------- */

@@ -316,7 +316,7 @@ static int wait_for_beginning(struct ptl_trace *trace)
 	bool more;
 	int status = 0;
 
-	while (!status && !trace->growth->over && !trace->record_count)
+	while (!status && !trace->growth->over && !trace->metadata.record_count)
 		status = ptl_realtime_wait(trace, PAUSE, &more);
 	return status;
 }

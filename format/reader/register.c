@@ -64,21 +64,22 @@ static const char *contradiction(const struct format_reader_stream *stream, bool
 
 static int add_blob(struct ptl_trace *trace, const struct format_chunk *chunk)
 {
-	struct common_rows rows = {.size = sizeof(*trace->blobs), .key_size = PTL_HASH_SIZE};
+	struct common_rows rows = {.size = sizeof(*trace->blobs.rows), .key_size = PTL_HASH_SIZE};
 	struct format_blob *blob;
 
-	int status = common_memory_budget_take(&trace->memory_budget, BLOB_BYTES, "blobs", trace->blob_count + 1);
+	int status = common_memory_budget_take(&trace->memory_budget, BLOB_BYTES, "blobs", trace->blobs.count + 1);
 
 	if (status)
 		return status;
-	if (trace->blob_count >= COMMON_NO_ROW || !common_vector_room(&trace->blobs, trace->blob_count, sizeof(*blob)))
-		return common_fail_memory("blobs", trace->blob_count * sizeof(*blob));
-	blob = &trace->blobs[trace->blob_count];
+	if (trace->blobs.count >= COMMON_NO_ROW ||
+	    !common_vector_room(&trace->blobs.rows, trace->blobs.count, sizeof(*blob)))
+		return common_fail_memory("blobs", trace->blobs.count * sizeof(*blob));
+	blob = &trace->blobs.rows[trace->blobs.count];
 	*blob = (struct format_blob){.info = {.type = chunk->type, .size = chunk->blob_size},
 				     .from = FORMAT_BLOB_PARTS};
 	memcpy(blob->info.hash, chunk->hash, PTL_HASH_SIZE);
-	rows.rows = trace->blobs;
-	return common_row_index_add(&trace->blob_index, &rows, (uint32_t)trace->blob_count++);
+	rows.rows = trace->blobs.rows;
+	return common_row_index_add(&trace->blobs.index, &rows, (uint32_t)trace->blobs.count++);
 }
 
 /* Adds a chunk. Chunks of a side area follow each other in the payload, whose size format_side_decode has checked. */
@@ -92,11 +93,11 @@ static int add_chunk(struct ptl_trace *trace, const struct format_chunk *chunk, 
 
 	if (number == COMMON_NO_ROW) {
 		status = add_blob(trace, chunk);
-		number = (uint32_t)trace->blob_count - 1;
+		number = (uint32_t)trace->blobs.count - 1;
 	}
 	if (status)
 		return status;
-	blob = &trace->blobs[number];
+	blob = &trace->blobs.rows[number];
 	if (blob->info.type != chunk->type || blob->info.size != chunk->blob_size)
 		return 0;
 	status = format_blob_add_piece(trace, blob, &piece);
