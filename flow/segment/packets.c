@@ -54,6 +54,27 @@ bool flow_psb_plus_enables(const uint8_t *bytes, size_t size, const struct flow_
 	return false;
 }
 
+bool flow_psb_plus_paging(const uint8_t *bytes, size_t size, const struct flow_errata *errata,
+			  struct ptl_pt_packet *paging)
+{
+	const size_t end = size < FLOW_PSB_PLUS_MAX ? size : FLOW_PSB_PLUS_MAX;
+	struct ptl_pt_context context = {0};
+	size_t at = 0;
+
+	while (at < end) {
+		const int length = flow_errata_read(errata, bytes + at, end - at, &context, paging);
+
+		if (length <= 0)
+			return false;
+		if (paging->kind == PTL_PT_PIP)
+			return true;
+		if (!format_pt_in_psb_plus(paging->kind) && (at || paging->kind != PTL_PT_PSB))
+			return false;
+		at += (size_t)length;
+	}
+	return false;
+}
+
 /* Meaning of a packet for the end of the flow. */
 enum meaning {
 	NOTHING, /* no flow: time, power or padding */

@@ -36,6 +36,13 @@ bool flow_psb_plus_enables(const uint8_t *bytes, size_t size, const struct flow_
 
 #define FLOW_PSB_PLUS_MAX 512
 
+/*
+ * Finds the PIP of a PSB+. bytes begins with the PSB, or just behind the PSB; at most FLOW_PSB_PLUS_MAX bytes are read.
+ * Returns false without a PIP. *paging: the PIP; undefined without a PIP.
+ */
+bool flow_psb_plus_paging(const uint8_t *bytes, size_t size, const struct flow_errata *errata,
+			  struct ptl_pt_packet *paging);
+
 /* The end of a segment's packets. */
 struct flow_segment_end {
 	/*

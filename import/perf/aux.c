@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "common/program/message.h"
+#include "flow/segment/packets.h"
 #include "format/pt/psb_scan.h"
 #include "format/pt/tsc.h"
 #include "format/writer/pt_filter.h"
@@ -158,28 +159,6 @@ static int open_stream(struct perf_import *import, uint32_t cpu, uint32_t tid, s
 	return 0;
 }
 
-/* Reads the NR bit of the PIP in a PSB+. *guest: the bit is set. *host: the bit is clear. */
-static void read_paging(const uint8_t *data, size_t size, bool *guest, bool *host)
-{
-	struct ptl_pt_context context = {0};
-	struct ptl_pt_packet packet = {0};
-	size_t at = 0;
-
-	*guest = *host = false;
-	while (at < size && packet.kind != PTL_PT_PSBEND) {
-		const int used = ptl_pt_decode(data + at, size - at, &context, &packet);
-
-		if (used <= 0)
-			return;
-		at += (size_t)used;
-		if (packet.kind == PTL_PT_PIP) {
-			*guest = packet.pip.non_root;
-			*host = !packet.pip.non_root;
-			return;
-		}
-	}
-}
-
 /*
  * Returns the time of a PSB+; the latest known time if the PSB+ has no TSC. If no record has a time, the first PSB+
  * starts the trace, and the TSC that perf read with the packets anchors TSC packets.
@@ -187,19 +166,19 @@ static void read_paging(const uint8_t *data, size_t size, bool *guest, bool *hos
 static uint64_t psb_time(struct perf_aux *aux, const uint8_t *data, size_t size)
 {
 	struct perf_import *import = aux->import;
+	const struct flow_errata errata = flow_errata_of(&import->machine);
 	struct ptl_machine machine = import->machine;
-	bool guest, host;
+	struct ptl_pt_packet paging;
+	const bool told = flow_psb_plus_paging(data, size, &errata, &paging);
 	uint64_t time;
 
-	read_paging(data, size, &guest, &host);
-	import->aux_host |= host;
-
+	import->aux_host |= told && !paging.pip.non_root;
 	if (!machine.start_time)
 		machine.start_time = format_tsc_time(&machine, import->aux_reference);
 	if (import_psb_time(&machine, data, size, &time) != IMPORT_PSB_TIMED)
 		return import->now;
 	/* The TSC of a guest has an offset, unless perf inject has corrected the packets. */
-	if (guest && import->aux_host && time - aux->psb_time > GUEST_PSB_WITHIN)
+	if (told && paging.pip.non_root && import->aux_host && time - aux->psb_time > GUEST_PSB_WITHIN)
 		return aux->psb_time ? aux->psb_time : import->now;
 	if (!import->aux_start || time < import->aux_start)
 		import->aux_start = time;

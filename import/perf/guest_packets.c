@@ -160,21 +160,8 @@ int perf_guest_reader_next(struct perf_guest_reader *reader, struct perf_guest_p
 	}
 }
 
-const struct ptl_pt_packet *perf_guest_reader_paging(const struct perf_guest_reader *reader,
-						     struct ptl_pt_packet *paging)
+bool perf_guest_reader_paging(const struct perf_guest_reader *reader, struct ptl_pt_packet *paging)
 {
-	struct ptl_pt_context context = {0};
-	size_t at = reader->begin;
-
-	while (at < reader->end) {
-		const int size = flow_errata_read(&reader->errata, reader->window + at, reader->end - at, &context,
-						  paging);
-
-		if (size <= 0 || paging->kind == PTL_PT_PSBEND || paging->kind == PTL_PT_OVF)
-			return NULL;
-		if (paging->kind == PTL_PT_PIP)
-			return paging;
-		at += (size_t)size;
-	}
-	return NULL;
+	return flow_psb_plus_paging(reader->window + reader->begin, reader->end - reader->begin, &reader->errata,
+				    paging);
 }

@@ -63,10 +63,7 @@ void perf_guest_reader_go(struct perf_guest_reader *reader, uint64_t position, u
 /* Reads the next packet. Returns 1; 0 at the end; the errors of perf_file_read. */
 int perf_guest_reader_next(struct perf_guest_reader *reader, struct perf_guest_packet *packet);
 
-/*
- * Reads ahead in a PSB+, behind its PSB. Returns the PIP of the PSB+; NULL: none. *paging is overwritten.
- */
-const struct ptl_pt_packet *perf_guest_reader_paging(const struct perf_guest_reader *reader,
-						     struct ptl_pt_packet *paging);
+/* Reads ahead, behind the PSB of a PSB+. Returns and stores as flow_psb_plus_paging. */
+bool perf_guest_reader_paging(const struct perf_guest_reader *reader, struct ptl_pt_packet *paging);
 
 #endif

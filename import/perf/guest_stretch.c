@@ -132,7 +132,7 @@ static void end_stretch(struct search *search, uint64_t end, bool exits)
 static int take_psb(struct search *search, const struct perf_guest_packet *packet)
 {
 	struct ptl_pt_packet paging;
-	const bool told = perf_guest_reader_paging(&search->reader, &paging) != NULL;
+	const bool told = perf_guest_reader_paging(&search->reader, &paging);
 
 	search->guest = told && paging.pip.non_root;
 	if (told)
