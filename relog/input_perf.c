@@ -43,6 +43,12 @@ static void report_perf_outcome(const char *name, const struct perf_outcome *out
 		common_message_warning("%s: %llu features of the header are damaged or too large: names of events, "
 				       "build ids or formats of tracepoints may be missing",
 				       name, (unsigned long long)outcome->left_features);
+	if (outcome->damaged_records)
+		common_message_warning("%s: %llu records are damaged, and not in the trace; the first is: %s", name,
+				       (unsigned long long)outcome->damaged_records, outcome->damaged_record);
+	if (outcome->large_events)
+		common_message_warning("%s: %llu samples are larger than %u bytes as events, and not in the trace",
+				       name, (unsigned long long)outcome->large_events, PTL_PAYLOAD_MAX);
 	if (outcome->lone_stacks)
 		common_message_warning(
 			"%s: %llu samples have a copy of the stack and no registers: their calls are not "
@@ -145,7 +151,7 @@ static int convert_perf(const struct relog_settings *settings, const char *path,
 	if (outcome.absent_files && !settings->buildid_dir)
 		suggest_archive(path);
 	spool->further = outcome.files - 1;
-	spool->damaged = outcome.damage[0] != 0;
+	spool->damaged = outcome.damage[0] || outcome.damaged_records;
 	return 0;
 }
 

@@ -10,13 +10,14 @@
 #include "format/pt/tsc.h"
 #include "format/writer/pt_filter.h"
 #include "import/perf/import.h"
+#include "import/perf/loss.h"
 #include "import/psb_time.h"
 
 #define PIECE ((size_t)1 << 20)
 #define STREAMS_MAX 65536u
 #define THREAD_BIT (1ull << 32) /* in a key of import->aux: the key is a thread, not a CPU */
 #define AUXTRACE_BODY 40
-#define MISSING_MAX (1ull << 48)     /* bytes between two records; more is a damaged position */
+#define STREAM_MAX (1ull << 48)      /* bytes of a stream; more are of a damaged position */
 #define GUEST_PSB_WITHIN 1000000000u /* maximum nanoseconds from a PSB to a guest's PSB with a time of the host */
 #define PADDING_MAX 7u               /* perf pads a record to a multiple of 8 bytes */
 
@@ -61,8 +62,14 @@ static int take_filters(struct perf_import *import, struct common_cursor *cursor
 	char *text;
 	int status;
 
-	if (!size || size > common_cursor_left(cursor))
+	if (!size)
 		return 0;
+	if (size > common_cursor_left(cursor)) {
+		common_message_warning(
+			"the address filters are cut off: packets where flow leaves a filter's range may "
+			"be understood wrongly");
+		return 0;
+	}
 	text = strndup((const char *)common_read_bytes(cursor, (size_t)size), (size_t)size);
 	if (!text)
 		return common_fail_memory("address filters", (size_t)size);
@@ -232,7 +239,7 @@ static int interrupt_stream(struct perf_aux *aux, uint64_t missing, const char *
 {
 	int status;
 
-	if (missing > MISSING_MAX)
+	if (missing > STREAM_MAX || aux->end > STREAM_MAX - missing)
 		missing = 0;
 	/* at least one byte, so that decoders do not join the two sides */
 	status = write_hole(aux, missing ? missing : 1);
@@ -241,10 +248,10 @@ static int interrupt_stream(struct perf_aux *aux, uint64_t missing, const char *
 }
 
 /*
- * Finds the overlap with the last snapshot by comparing bytes: snapshots copy the whole ring each time, so ring
- * positions do not help.
+ * Finds the overlap with the last record by comparing bytes. Marks missing bytes if the records have no bytes in common.
  */
-static int reconcile_snapshot(struct perf_aux *aux, const struct perf_aux_record *record, uint64_t *skip)
+static int reconcile_bytes(struct perf_aux *aux, const struct perf_aux_record *record, const char *cause,
+			   uint64_t *skip)
 {
 	int status;
 
@@ -253,20 +260,24 @@ static int reconcile_snapshot(struct perf_aux *aux, const struct perf_aux_record
 	status = perf_aux_overlap(&aux->last, record, skip);
 	if (status == PTL_TRUNCATED) /* use the available bytes */
 		status = 0;
-	return status || *skip ? status : interrupt_stream(aux, 0, "between snapshots, as many as there may have been");
+	return status || *skip ? status : interrupt_stream(aux, 0, cause);
 }
 
 /*
- * Detects bytes of the ring that are missing from the file, and bytes that the file has twice (which only snapshots
- * cause). A record begins at the end of the previous record, without its padding.
+ * Detects bytes of the ring that are missing from the file, and bytes that the file has twice. A record begins at the end
+ * of the previous record, without its padding. Snapshots copy the whole ring each time, so their positions do not help.
  */
-static int reconcile(struct perf_aux *aux, uint64_t offset, uint64_t *skip)
+static int reconcile(struct perf_aux *aux, const struct perf_aux_record *record, uint64_t offset, uint64_t *skip)
 {
 	const uint64_t expected = aux->begun ? aux->ring_end : offset;
-	const uint64_t twice = expected > offset ? expected - offset : 0;
 
-	*skip = twice <= aux->last.zeros ? 0 : twice;
-	return expected >= offset ? 0 : interrupt_stream(aux, offset - expected, "perf did not write them");
+	if (aux->import->aux_snapshots)
+		return reconcile_bytes(aux, record, "between snapshots, as many as there may have been", skip);
+	if (offset > expected)
+		return interrupt_stream(aux, offset - expected, "perf did not write them");
+	return expected - offset <= aux->last.zeros
+		       ? 0
+		       : reconcile_bytes(aux, record, "the positions of two records do not fit each other", skip);
 }
 
 static size_t count_zeros(const uint8_t *data, size_t size)
@@ -333,8 +344,8 @@ int perf_aux_data(struct perf_import *import, const struct perf_record *record)
 {
 	struct perf_aux_record this = {.file = import->file, .offset = perf_file_payload_offset(import->file)};
 	struct perf_aux *aux = NULL;
-	uint64_t skip = 0, offset, position = 0;
-	int status;
+	uint64_t skip = 0, offset, position;
+	int status, noted;
 
 	if (record->size < AUXTRACE_BODY)
 		return common_fail(PTL_CORRUPT, "offset %llu: trace data without a description",
@@ -344,15 +355,15 @@ int perf_aux_data(struct perf_import *import, const struct perf_record *record)
 	import->aux_reference = common_load64(record->body + 16);
 	status = open_stream(import, common_load32(record->body + 32), common_load32(record->body + 28), &aux);
 	if (!status)
-		status = import->aux_snapshots ? reconcile_snapshot(aux, &this, &skip) : reconcile(aux, offset, &skip);
-	if (!status) {
-		position = aux->end;
-		status = take_bytes(aux, &this, skip);
-	}
-	if (!status)
-		status = note_bytes(aux, &this, skip, position);
+		status = reconcile(aux, &this, offset, &skip);
 	if (status)
 		return status;
+	position = aux->end;
+	status = take_bytes(aux, &this, skip);
+	/* A file that is cut off has the first bytes of the record. */
+	noted = note_bytes(aux, &this, skip, position);
+	if (status || noted)
+		return status ? status : noted;
 	if (!skip || offset + this.size > aux->ring_end)
 		aux->ring_end = offset + this.size;
 	aux->begun = true;
@@ -418,22 +429,6 @@ int perf_aux_lost(struct perf_import *import, const struct perf_record *record, 
 	return status ? status : perf_event_keep(import, record, sample, body);
 }
 
-/* Writes a loss for the packets between samples. */
-static int lose_samples(struct perf_import *import)
-{
-	const struct ptl_loss loss = {
-		.kind = PTL_LOSS_BYTES,
-		.stream = PTL_NO_ID,
-		.pid = PTL_NO_ID,
-		.tid = PTL_NO_ID,
-		.count = import->aux_unsampled,
-		.first_time = import->machine.start_time,
-		.cause = "between samples, of which each has the latest packets only (perf record --aux-sample)",
-	};
-
-	return ptl_writer_loss(import->writer, &loss);
-}
-
 int perf_aux_finish(struct perf_import *import)
 {
 	uint64_t key, value;
@@ -445,8 +440,10 @@ int perf_aux_finish(struct perf_import *import)
 
 		status = format_pt_psb_scan_end(&aux->scan, write_psb, aux);
 	}
-	if (!status && import->aux_unsampled)
-		status = lose_samples(import);
+	if (!status)
+		status = perf_lose(import->writer, PTL_LOSS_BYTES, import->aux_unsampled, import->machine.start_time,
+				   "between samples, of which each has the latest packets only (perf record "
+				   "--aux-sample)");
 	return status;
 }
 

@@ -84,9 +84,5 @@ int perf_detail_write(struct perf_import *import, const struct perf_sample *samp
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		common_write_le(out, words[i], 8);
 	common_write_bytes(out, sample->rest, sample->rest_size);
-	if (out->failed)
-		return common_fail_memory("a sample", out->size);
-	event.payload = out->data;
-	event.payload_size = out->size;
-	return perf_event_write(import, &event);
+	return perf_event_write_storage(import, &event);
 }

@@ -66,12 +66,28 @@ static int find_lane(struct perf_import *import, uint64_t time, struct perf_lane
 int perf_event_write(struct perf_import *import, struct ptl_event *event)
 {
 	struct perf_lane *lane;
-	int status = find_lane(import, event->time, &lane);
+	int status;
 
+	if (event->payload_size > PTL_PAYLOAD_MAX) {
+		import->outcome.large_events++;
+		return 0;
+	}
+	status = find_lane(import, event->time, &lane);
 	if (status)
 		return status;
 	lane->last = event->time;
 	return ptl_writer_event(import->writer, lane->stream, event);
+}
+
+int perf_event_write_storage(struct perf_import *import, struct ptl_event *event)
+{
+	const struct ptl_bytes *storage = &import->storage;
+
+	if (storage->failed)
+		return common_fail_memory("a sample", storage->size);
+	event->payload = storage->data;
+	event->payload_size = storage->size;
+	return perf_event_write(import, event);
 }
 
 /* Sets pid and tid. User code of process 0 belongs to a process outside the recorder's pid namespace. */
@@ -216,11 +232,7 @@ static int write_guest(struct perf_import *import, const struct perf_sample *sam
 	common_write_le(storage, count, 2);
 	common_write_bytes(storage, sample->callchain, 8 * count);
 	common_write_bytes(storage, sample->raw, sample->raw_size);
-	if (storage->failed)
-		return common_fail_memory("a sample", storage->size);
-	event.payload = storage->data;
-	event.payload_size = storage->size;
-	return perf_event_write(import, &event);
+	return perf_event_write_storage(import, &event);
 }
 
 static int write_any(struct perf_import *import, const struct perf_sample *sample)

@@ -115,8 +115,13 @@ uint64_t perf_time(const struct perf_import *import, const struct perf_sample *s
  */
 bool perf_is_rundown(const struct perf_import *import, const struct perf_sample *sample);
 
-/* Writes an event to a stream whose times end before the event. Returns PTL_NO_MEMORY, PTL_SYSTEM. */
+/*
+ * Writes an event to a stream whose times end before the event. Counts an event whose payload exceeds PTL_PAYLOAD_MAX.
+ * Returns PTL_NO_MEMORY, PTL_SYSTEM.
+ */
 int perf_event_write(struct perf_import *import, struct ptl_event *event);
+/* As perf_event_write, with the bytes of import->storage as payload. */
+int perf_event_write_storage(struct perf_import *import, struct ptl_event *event);
 
 /* Writes the schemas of the events of perf_event_keep and perf_event_sample. */
 int perf_event_schemas(struct perf_import *import);

@@ -15,6 +15,7 @@
 #include "common/text/guid.h"
 #include "format/metadata/input_hash.h"
 #include "import/perf/import.h"
+#include "import/perf/loss.h"
 #include "perf/fields.h"
 
 #define CHECK_EVERY 1024u /* records between checks for signals */
@@ -117,6 +118,18 @@ static int take_kernel_record(struct perf_import *import, const struct perf_reco
 	return how->take ? how->take(import, record, &sample, body) : perf_event_keep(import, record, &sample, body);
 }
 
+/* Counts a kernel record that is damaged: the place of the next record is known. Other errors stay. */
+static int pass_damaged(struct perf_import *import, int status)
+{
+	struct perf_outcome *outcome = &import->outcome;
+
+	if (status != PTL_CORRUPT)
+		return status;
+	if (!outcome->damaged_records++)
+		snprintf(outcome->damaged_record, sizeof(outcome->damaged_record), "%s", ptl_error_text());
+	return 0;
+}
+
 /* Writes the sample of a group of packets. The group was copied as it is. */
 static int take_group(struct perf_import *import, const struct perf_record *record)
 {
@@ -150,6 +163,7 @@ static int take_waiting(struct perf_import *import)
 		else if (!status)
 			status = kernel_records[waiting->record.type].take(import, &waiting->record, &waiting->sample,
 									   waiting->body);
+		status = pass_damaged(import, status);
 		free(waiting);
 	}
 	return status;
@@ -243,7 +257,7 @@ static const struct {
 static int take_any_record(struct perf_import *import, const struct perf_record *record)
 {
 	if (record->type < PERF_RECORD_KERNEL_END)
-		return take_kernel_record(import, record);
+		return pass_damaged(import, take_kernel_record(import, record));
 	for (size_t i = 0; i < sizeof(own_records) / sizeof(own_records[0]); i++)
 		if (own_records[i].type == record->type)
 			return own_records[i].take(import, record);
@@ -277,7 +291,7 @@ static int find_start_of(struct perf_import *import, struct perf_attrs *attrs, s
 			continue;
 		status = perf_guests_move(&import->guests, &record, &sample, body);
 		running |= record.type == PERF_RECORD_SAMPLE;
-		if (sample.has_time ? !sample.time : !running)
+		if (!status && (sample.has_time ? !sample.time : !running))
 			status = perf_programs_look(&import->programs, &record, body);
 		if (!sample.has_time || !sample.time)
 			continue;
@@ -345,18 +359,8 @@ static int begin_import(struct perf_import *import, int fd)
 /* Records that the rest of the file is unreadable. */
 static int lose_rest(struct perf_import *import, const char *cause)
 {
-	const struct ptl_loss loss = {
-		.kind = PTL_LOSS_EVENTS,
-		.stream = PTL_NO_ID,
-		.pid = PTL_NO_ID,
-		.tid = PTL_NO_ID,
-		.count = 1,
-		.first_time = import->now,
-		.cause = cause,
-	};
-
 	snprintf(import->outcome.damage, sizeof(import->outcome.damage), "%s", cause);
-	return ptl_writer_loss(import->writer, &loss);
+	return perf_lose(import->writer, PTL_LOSS_EVENTS, 1, import->now, cause);
 }
 
 /* Reads and handles a record. Returns 1; 0 if the current file has ended, or its rest is lost. */
@@ -407,24 +411,16 @@ static int write_losses(struct perf_import *import)
 		const char *cause;
 	} losses[] = {
 		{PTL_LOSS_EVENTS, outcome->left_features, "features of the header are damaged or too large"},
+		{PTL_LOSS_EVENTS, outcome->damaged_records, "records are too short for what they describe"},
+		{PTL_LOSS_EVENTS, outcome->large_events, "samples are larger than an event of a trace may be"},
 		{PTL_LOSS_EVENTS, outcome->lone_stacks, "copies of stacks have no registers with which to unwind them"},
 		{PTL_LOSS_CODE, outcome->other_files, "files of mappings are there in another version"},
 		{PTL_LOSS_CODE, outcome->absent_files, "files of mappings were not on the machine of the import"},
 	};
 	int status = perf_left_out_write(&outcome->left_out, import->writer);
 
-	for (size_t i = 0; !status && i < sizeof(losses) / sizeof(losses[0]); i++) {
-		const struct ptl_loss loss = {
-			.kind = losses[i].kind,
-			.stream = PTL_NO_ID,
-			.pid = PTL_NO_ID,
-			.tid = PTL_NO_ID,
-			.count = losses[i].count,
-			.cause = losses[i].cause,
-		};
-
-		status = loss.count ? ptl_writer_loss(import->writer, &loss) : 0;
-	}
+	for (size_t i = 0; !status && i < sizeof(losses) / sizeof(losses[0]); i++)
+		status = perf_lose(import->writer, losses[i].kind, losses[i].count, 0, losses[i].cause);
 	return status;
 }
 

@@ -20,13 +20,16 @@ struct perf_outcome {
 	uint64_t absent_files;    /* mappings whose file does not exist on this machine */
 	uint64_t cut_stacks;      /* samples whose outermost calls are unknown */
 	uint64_t left_features;   /* header tables, or their entries, that are damaged or too large */
+	uint64_t damaged_records; /* records of the kernel that are too short */
+	uint64_t large_events;    /* samples that exceed PTL_PAYLOAD_MAX as events */
 	uint64_t lone_stacks;     /* samples with a stack copy, but without registers */
 	struct perf_left_out left_out;
 	/* causes of missing code of the kernels, up to a limit */
 	char kernel_losses[PERF_KERNEL_LOSSES][PERF_CAUSE_SIZE];
 	size_t kernel_loss_count;
-	size_t files;     /* files of a series that were read */
-	char damage[512]; /* why the rest could not be read; "": everything was read */
+	size_t files;             /* files of a series that were read */
+	char damaged_record[256]; /* place and cause of the first damaged record */
+	char damage[512];         /* why the rest could not be read; "": everything was read */
 };
 
 /* Files to convert, and where their code comes from. */
@@ -45,8 +48,8 @@ struct perf_input {
  * - All other records become events of the provider Linux-Perf.
  * - Intel PT becomes streams.
  * - Code and symbols come from the files of this machine, if they are exactly the mapped files.
- * A file that ends within a record, or has a damaged record, is read up to there. The rest becomes a loss record and a
- * warning.
+ * A file that ends within a record, or has a record of an impossible size, is read up to there. The rest becomes a loss
+ * record and a warning, as do records of the kernel that are too short for what they describe.
  *
  * If the name is a folder, its files data.0, data.1, ... are read, too, and its kcore_dir. Stops before the first file
  * that does not continue its predecessor: outcome->files tells.

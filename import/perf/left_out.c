@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "common/text/text.h"
+#include "import/perf/loss.h"
 
 #define CAUSE_SIZE 128
 
@@ -61,11 +62,9 @@ static void name_feature(unsigned feature, char name[CAUSE_SIZE])
 static int write_loss(struct ptl_writer *writer, uint32_t kind, uint64_t count, const char *what, const char *name)
 {
 	char cause[2 * CAUSE_SIZE];
-	const struct ptl_loss loss = {
-		.kind = kind, .stream = PTL_NO_ID, .pid = PTL_NO_ID, .tid = PTL_NO_ID, .count = count, .cause = cause};
 
 	snprintf(cause, sizeof(cause), "%s%s", what, name);
-	return count ? ptl_writer_loss(writer, &loss) : 0;
+	return perf_lose(writer, kind, count, 0, cause);
 }
 
 int perf_left_out_write(const struct perf_left_out *left_out, struct ptl_writer *writer)
