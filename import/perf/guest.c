@@ -57,46 +57,46 @@ static int add_event(struct perf_guests *guests, const uint8_t *entry, const uin
 	return status ? status : add_thread(guests, &event);
 }
 
-int perf_guests_index(struct perf_guests *guests, const struct perf_record *record)
+/*
+ * Returns the number of entries of an ID_INDEX record. 0 if the record does not have both parts of all entries: perf before
+ * 6.0 writes no second part.
+ */
+static size_t count_entries(const struct perf_record *record)
 {
 	const uint64_t count = record->size >= 8 ? common_load64(record->body) : 0;
-	const uint8_t *entries = record->body + 8;
+
+	return count && count <= (record->size - 8) / (PERF_INDEX_ENTRY + PERF_INDEX_GUEST) ? (size_t)count : 0;
+}
+
+int perf_guests_index(struct perf_guests *guests, const struct perf_record *record)
+{
+	const size_t count = count_entries(record);
 	int status = 0;
 
-	/* The second part of the entries is missing before perf 6.0. */
-	if (!count || count > (record->size - 8) / (PERF_INDEX_ENTRY + PERF_INDEX_GUEST))
-		return 0;
-	for (uint64_t i = 0; !status && i < count; i++)
-		status = add_event(guests, entries + i * PERF_INDEX_ENTRY,
-				   entries + count * PERF_INDEX_ENTRY + i * PERF_INDEX_GUEST);
+	for (size_t i = 0; !status && i < count; i++)
+		status = add_event(guests, record->body + 8 + i * PERF_INDEX_ENTRY,
+				   record->body + 8 + count * PERF_INDEX_ENTRY + i * PERF_INDEX_GUEST);
 	return status;
 }
 
 bool perf_guests_named(const struct perf_record *record)
 {
-	const uint64_t count = record->size >= 8 ? common_load64(record->body) : 0;
-	const uint8_t *guest = record->body + 8 + count * PERF_INDEX_ENTRY;
+	const size_t count = count_entries(record);
 
-	if (count > (record->size - 8) / (PERF_INDEX_ENTRY + PERF_INDEX_GUEST))
-		return false;
-	for (uint64_t i = 0; i < count; i++)
-		if (common_load64(guest + i * PERF_INDEX_GUEST))
+	for (size_t i = 0; i < count; i++)
+		if (common_load64(record->body + 8 + count * PERF_INDEX_ENTRY + i * PERF_INDEX_GUEST))
 			return true;
 	return false;
 }
 
-bool perf_guests_runs(const struct perf_guests *guests, uint32_t tid, uint32_t *event)
+bool perf_guests_runs(const struct perf_guests *guests, uint32_t tid, uint32_t *cpu)
 {
 	const uint64_t *index = common_hash_map_get(&guests->threads, tid);
+	const struct perf_guest_event *event = index ? &guests->events[*index - 1] : NULL;
 
-	if (index)
-		*event = (uint32_t)*index - 1;
-	return index != NULL;
-}
-
-uint32_t perf_guests_cpu(const struct perf_guests *guests, uint32_t event)
-{
-	return perf_guests_id(guests->events[event].machine, guests->events[event].cpu);
+	if (event)
+		*cpu = perf_guests_id(event->machine, event->cpu);
+	return event != NULL;
 }
 
 uint32_t perf_guests_id(uint32_t machine, uint32_t id)

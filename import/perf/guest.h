@@ -22,7 +22,7 @@ struct perf_guest_event {
 
 struct perf_guests {
 	struct common_hash_map ids;     /* id of an event: index in events, plus 1 */
-	struct common_hash_map threads; /* thread of the host: index in events of the virtual CPU, plus 1 */
+	struct common_hash_map threads; /* thread of the host: index in events, plus 1 */
 	struct perf_guest_event *events;
 	size_t event_count;
 	uint32_t pids[PTL_MACHINE_MAX]; /* by machine, from 1 on: process that runs the virtual machine */
@@ -42,10 +42,8 @@ bool perf_guests_named(const struct perf_record *record);
  */
 int perf_guests_move(struct perf_guests *guests, struct perf_record *record, struct perf_sample *sample, size_t body);
 
-/* Whether a thread of the host runs a virtual CPU. *event: index of the first event of the virtual CPU. */
-bool perf_guests_runs(const struct perf_guests *guests, uint32_t tid, uint32_t *event);
-/* Returns the number of the virtual CPU of an event, with the number of the machine. */
-uint32_t perf_guests_cpu(const struct perf_guests *guests, uint32_t event);
+/* Whether a thread of the host runs a virtual CPU. *cpu: number of the virtual CPU, with the number of the machine. */
+bool perf_guests_runs(const struct perf_guests *guests, uint32_t tid, uint32_t *cpu);
 
 /* Returns a host's id as the machine's id. Ids that name nothing stay. */
 uint32_t perf_guests_id(uint32_t machine, uint32_t id);

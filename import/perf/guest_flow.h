@@ -13,7 +13,7 @@
 /* A stretch of packets between a VM entry and the VM exit. */
 struct perf_guest_stretch {
 	uint32_t ring;  /* index of the ring */
-	uint32_t event; /* index of the event of the virtual CPU in perf_guests */
+	uint32_t cpu;   /* number of the virtual CPU, with the number of the machine */
 	uint64_t psb;   /* position of the ring's last PSB before the stretch */
 	uint64_t begin; /* position of the first packet with an address, or of a PSB within the machine */
 	uint64_t end;   /* position behind the last packet */

@@ -6,11 +6,13 @@
 #include "common/error.h"
 #include "common/program/interrupt.h"
 #include "flow/segment/clock.h"
+#include "format/pt/tsc.h"
 #include "import/perf/guest_flow.h"
 #include "import/perf/import.h"
+#include "import/perf/loss.h"
 
 #define FLUSH ((size_t)1 << 20) /* bytes of a stream that wait in memory */
-#define REPLAYS 64u             /* beginnings of segments may be read as often as this in all */
+#define REPLAYS 64u             /* packets before stretches may be read as often as this in all */
 
 /* A stream being written. */
 struct making {
@@ -23,8 +25,9 @@ struct making {
 	struct flow_clock clock;
 	uint64_t time;                           /* latest time of the stream */
 	const struct perf_guest_stretch *before; /* stretch that has been written; NULL: none */
-	uint64_t replays;                        /* bytes that may still be read for beginnings of segments */
+	uint64_t replays;                        /* bytes before stretches that may still be read */
 	bool missing;                            /* packets are missing between `before` and the next stretch */
+	bool guest;                              /* the packets being read are of a virtual machine */
 	bool corrects; /* the last TSC of the machine was replaced: the next TMA does not fit */
 };
 
@@ -112,57 +115,6 @@ static int go_to(struct making *making, const struct perf_guest_stretch *stretch
 	return 0;
 }
 
-/* Begins a segment: PSB+ without an address, and the times of the host up to the stretch. */
-static int put_begin(struct making *making, const struct perf_guest_stretch *stretch)
-{
-	struct perf_guest_reader *reader;
-	struct perf_guest_packet packet;
-	int status = go_to(making, stretch, stretch->psb, 0, &reader);
-
-	flow_clock_start(&making->clock, &making->import->machine);
-	while (!status && reader->position < stretch->begin && (status = perf_guest_reader_next(reader, &packet)) > 0) {
-		status = 0;
-		if (packet.position >= stretch->begin)
-			break;
-		if (packet.packet.kind == PTL_PT_PSB)
-			status = put_psb(making, &packet, stretch->time);
-		if (packet.packet.kind == PTL_PT_PSBEND)
-			put_state(making, stretch);
-		if (packet.packet.kind == PTL_PT_PSBEND || tells_time(packet.packet.kind))
-			put_bytes(making, &packet);
-		if (tells_time(packet.packet.kind))
-			take_time(making, &packet.packet);
-	}
-	return status;
-}
-
-/* Writes the host's times between two stretches of a segment. */
-static int put_times(struct making *making, const struct perf_guest_stretch *stretch)
-{
-	struct perf_guest_reader *reader;
-	struct perf_guest_packet packet;
-	int status = go_to(making, stretch, making->before->end, 0, &reader);
-
-	while (!status && reader->position < stretch->begin && (status = perf_guest_reader_next(reader, &packet)) > 0) {
-		status = 0;
-		if (packet.position < stretch->begin && tells_time(packet.packet.kind)) {
-			put_bytes(making, &packet);
-			take_time(making, &packet.packet);
-		}
-	}
-	return status;
-}
-
-/* Writes the packet that begins a stretch as TIP.PGE with the full address. */
-static void put_enable(struct making *making, const struct perf_guest_packet *packet)
-{
-	struct ptl_pt_packet enable = {.kind = PTL_PT_TIP_PGE};
-
-	enable.ip.form = PTL_PT_IP_FULL;
-	enable.ip.payload = packet->ip;
-	put_packet(making, &enable);
-}
-
 /* Returns the TSC at a time. */
 static uint64_t tsc_at(const struct ptl_machine *machine, uint64_t time)
 {
@@ -171,26 +123,91 @@ static uint64_t tsc_at(const struct ptl_machine *machine, uint64_t time)
 	return machine->tsc_multiplier ? (uint64_t)(ticks / machine->tsc_multiplier) : 0;
 }
 
-/* Writes a timing packet of the machine. A TSC that is not of the host becomes the host's last TSC. */
-static void put_time(struct making *making, const struct perf_guest_packet *packet)
+/* Writes a TSC packet of the host at a time; nothing if the time is unknown. */
+static void put_tsc(struct making *making, uint64_t time)
 {
 	struct ptl_pt_packet tsc = {.kind = PTL_PT_TSC};
-	const uint8_t kind = packet->packet.kind;
-	const uint64_t now = flow_clock_time(&making->clock);
 
-	if (kind == PTL_PT_TSC && !perf_guest_flow_is_timed(making->import, &packet->packet, now)) {
-		making->corrects = true;
-		tsc.tsc.tsc = tsc_at(&making->import->machine, now) & ((1ull << 56) - 1);
-		put_packet(making, &tsc);
-		take_time(making, &tsc);
+	if (!time)
 		return;
+	tsc.tsc.tsc = tsc_at(&making->import->machine, time) & (FORMAT_TSC_RANGE - 1);
+	put_packet(making, &tsc);
+	take_time(making, &tsc);
+}
+
+/*
+ * Writes a timing packet. A TSC of a machine that is not the host's TSC is replaced by a TSC of the time `instead`; 0: the
+ * TSC is left out.
+ */
+static void put_time(struct making *making, const struct perf_guest_packet *packet, uint64_t instead)
+{
+	const uint8_t kind = packet->packet.kind;
+
+	if (kind == PTL_PT_TSC) {
+		making->corrects = making->guest && !perf_guest_flow_is_timed(making->import, &packet->packet,
+									      flow_clock_time(&making->clock));
+		if (making->corrects) {
+			put_tsc(making, instead);
+			return;
+		}
 	}
-	if (kind == PTL_PT_TSC)
-		making->corrects = false;
 	if (kind == PTL_PT_TMA && making->corrects)
 		return;
 	put_bytes(making, packet);
 	take_time(making, &packet->packet);
+}
+
+/* Writes a packet before a stretch: PSB+ without an address, and the times of the host. */
+static int put_before(struct making *making, const struct perf_guest_stretch *stretch,
+		      const struct perf_guest_reader *reader, const struct perf_guest_packet *packet)
+{
+	struct ptl_pt_packet paging;
+
+	switch (packet->packet.kind) {
+	case PTL_PT_PSB:
+		making->guest = perf_guest_reader_paging(reader, &paging) && paging.pip.non_root;
+		return put_psb(making, packet, stretch->time);
+	case PTL_PT_PIP:
+		making->guest = packet->packet.pip.non_root;
+		return 0;
+	case PTL_PT_PSBEND:
+		put_state(making, stretch);
+		put_bytes(making, packet);
+		return 0;
+	default:
+		if (tells_time(packet->packet.kind))
+			put_time(making, packet, 0);
+		return 0;
+	}
+}
+
+/* Writes the packets from a place, which is outside of virtual machines or a PSB, up to a stretch. */
+static int put_packets_before(struct making *making, const struct perf_guest_stretch *stretch, uint64_t from)
+{
+	struct perf_guest_reader *reader;
+	struct perf_guest_packet packet;
+	int status = go_to(making, stretch, from, 0, &reader);
+
+	making->guest = making->corrects = false;
+	while (!status && reader->position < stretch->begin && (status = perf_guest_reader_next(reader, &packet)) > 0)
+		status = packet.position < stretch->begin ? put_before(making, stretch, reader, &packet) : 0;
+	return status;
+}
+
+/*
+ * Writes the packet that begins a stretch as TIP.PGE with the full address. The stretch's time comes before, if the stream
+ * has no time of the host yet.
+ */
+static void put_enable(struct making *making, const struct perf_guest_stretch *stretch,
+		       const struct perf_guest_packet *packet)
+{
+	struct ptl_pt_packet enable = {.kind = PTL_PT_TIP_PGE};
+
+	if (!flow_clock_time(&making->clock))
+		put_tsc(making, stretch->time);
+	enable.ip.form = PTL_PT_IP_FULL;
+	enable.ip.payload = packet->ip;
+	put_packet(making, &enable);
 }
 
 /* Copies the packets of a stretch. */
@@ -200,6 +217,7 @@ static int put_packets(struct making *making, const struct perf_guest_stretch *s
 	struct perf_guest_packet packet;
 	int status = go_to(making, stretch, stretch->begin, stretch->last_ip, &reader);
 
+	making->guest = true;
 	making->corrects = false;
 	while (!status && reader->position < stretch->end && (status = perf_guest_reader_next(reader, &packet)) > 0) {
 		if (packet.position >= stretch->end)
@@ -208,9 +226,10 @@ static int put_packets(struct making *making, const struct perf_guest_stretch *s
 		if (packet.packet.kind == PTL_PT_PSB)
 			status = put_psb(making, &packet, making->time ? making->time : stretch->time);
 		else if (packet.position == stretch->begin && packet.has_ip)
-			put_enable(making, &packet);
+			put_enable(making, stretch, &packet);
 		else if (tells_time(packet.packet.kind))
-			put_time(making, &packet);
+			put_time(making, &packet,
+				 flow_clock_time(&making->clock) ? flow_clock_time(&making->clock) : making->time);
 		else
 			put_bytes(making, &packet);
 		if (!status)
@@ -249,12 +268,12 @@ static bool continues(const struct perf_guest_stretch *before, const struct perf
 }
 
 /*
- * Whether the beginning of the stretch's segment may be read. A virtual CPU that changes its CPU often, in segments that
- * no host makes so large, would take forever.
+ * Whether the packets from a place up to the stretch may be read. Virtual CPUs that change their CPU often, or are many on
+ * a CPU, in segments that no host makes so large, would take forever.
  */
-static bool may_begin(struct making *making, const struct perf_guest_stretch *stretch)
+static bool may_read(struct making *making, const struct perf_guest_stretch *stretch, uint64_t from)
 {
-	const uint64_t size = stretch->begin - stretch->psb;
+	const uint64_t size = stretch->begin - from;
 
 	if (size > making->replays)
 		return false;
@@ -265,16 +284,22 @@ static bool may_begin(struct making *making, const struct perf_guest_stretch *st
 static int put_stretch(struct making *making, const struct perf_guest_stretch *stretch)
 {
 	const bool goes_on = continues(making->before, stretch);
-	int status = making->missing ? put_hole(making) : 0;
+	const uint64_t from = goes_on ? making->before->end : stretch->psb;
+	int status;
 
-	if (stretch->time > making->time)
-		making->time = stretch->time;
-	if (!status && !goes_on && !may_begin(making, stretch)) {
+	if (!may_read(making, stretch, from)) {
 		making->import->guest_flow.unknown++;
+		making->missing = true;
+		making->before = NULL;
 		return 0;
 	}
+	status = making->missing ? put_hole(making) : 0;
+	if (stretch->time > making->time)
+		making->time = stretch->time;
+	if (!goes_on)
+		flow_clock_start(&making->clock, &making->import->machine);
 	if (!status)
-		status = goes_on ? put_times(making, stretch) : put_begin(making, stretch);
+		status = put_packets_before(making, stretch, from);
 	if (!status)
 		status = put_packets(making, stretch);
 	put_end(making, stretch);
@@ -301,19 +326,9 @@ static int begin_stream(struct making *making, uint32_t cpu)
 /* Writes a loss for packets whose virtual CPU is unknown. */
 static int lose_unknown(struct perf_import *import)
 {
-	const struct ptl_loss loss = {
-		.kind = PTL_LOSS_BYTES,
-		.stream = PTL_NO_ID,
-		.pid = PTL_NO_ID,
-		.tid = PTL_NO_ID,
-		.count = import->guest_flow.unknown,
-		.first_time = import->machine.start_time,
-		.cause = "of virtual machines, on threads of which perf.data tells no virtual CPU, or in segments that "
-			 "are "
-			 "too large",
-	};
-
-	return import->guest_flow.unknown ? ptl_writer_loss(import->writer, &loss) : 0;
+	return perf_lose(import->writer, PTL_LOSS_BYTES, import->guest_flow.unknown, import->machine.start_time,
+			 "of virtual machines, on threads of which perf.data tells no virtual CPU, or in segments that "
+			 "are too large");
 }
 
 int perf_guest_flow_write(struct perf_import *import)
@@ -330,7 +345,7 @@ int perf_guest_flow_write(struct perf_import *import)
 		for (size_t j = 0; j < flow->rings[i].count; j++)
 			making.replays += REPLAYS * flow->rings[i].pieces[j].size;
 	for (size_t i = 0; !status && i < flow->stretch_count; i++) {
-		const uint32_t cpu = perf_guests_cpu(&import->guests, flow->stretches[i].event);
+		const uint32_t cpu = flow->stretches[i].cpu;
 
 		if (cpu != making.cpu)
 			status = begin_stream(&making, cpu);

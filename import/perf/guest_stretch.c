@@ -56,7 +56,10 @@ bool perf_guest_flow_is_timed(const struct perf_import *import, const struct ptl
 	const uint64_t lowest = format_tsc_lowest(&import->machine);
 	const uint64_t time = format_tsc_time(&import->machine, format_tsc_extend(lowest, tsc->tsc.tsc));
 
-	return time && time - now <= TIMED_WITHIN;
+	/* Without a time, the packet is compared with the times of all records. */
+	if (!now && time >= import->machine.start_time && time <= import->now)
+		return time != 0;
+	return now && time >= now && time - now <= TIMED_WITHIN;
 }
 
 static int compare_runs(const void *a_, const void *b_)
@@ -106,7 +109,7 @@ static int begin_stretch(struct search *search, const struct perf_guest_packet *
 	if (search->ring->cpu != PTL_NO_CPU && search->import->aux_switches)
 		tid = thread_at(flow, search->ring->cpu, stretch->time);
 	search->within = true;
-	search->known = perf_guests_runs(&import->guests, tid, &stretch->event);
+	search->known = perf_guests_runs(&import->guests, tid, &stretch->cpu);
 	flow->unknown += !search->known;
 	if (!search->known)
 		return 0;
@@ -215,7 +218,7 @@ static int search_ring(struct perf_import *import, size_t number)
 static int compare_stretches(const void *a_, const void *b_)
 {
 	const struct perf_guest_stretch *a = a_, *b = b_;
-	const uint64_t keys[][2] = {{a->event, b->event}, {a->time, b->time}, {a->ring, b->ring}, {a->begin, b->begin}};
+	const uint64_t keys[][2] = {{a->cpu, b->cpu}, {a->time, b->time}, {a->ring, b->ring}, {a->begin, b->begin}};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (keys[i][0] != keys[i][1])

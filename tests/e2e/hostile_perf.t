@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.environ["PTL_TESTS"], "reader"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import perf_file  # noqa: E402
 from perf_file import assemble  # noqa: E402
-from perf_made import CPU, IP, READ, TID, TIME, Data, Event  # noqa: E402
+from perf_made import CPU, IP, READ, TID, TIME, Data, Event, entry  # noqa: E402
 
 BASIC = IP | TID | TIME | CPU
 PACKETS = ["psb", "tsc 0x1000", "psbend", "tip.pge 0x1000", "tip.pgd -"]
@@ -117,10 +117,52 @@ def cut_filters():
     check("filters that are cut off: a warning", "the address filters are cut off" in done.stderr, done)
 
 
+def many_guests():
+    """More virtual CPUs take turns on a CPU, within a segment, than the import reads the segment for."""
+    vcpus, hypervisor, first = 100, 4000, 5000
+    file = perf_file.File(per_cpu=1, switches=3)
+    ids = [(1000 + number, 0, 0, first + number) for number in range(vcpus)]
+    file.first = entry(69, struct.pack("<Q", vcpus) + b"".join(struct.pack("<QQQQ", *one) for one in ids) +
+                       b"".join(struct.pack("<QQ", hypervisor, number) for number in range(vcpus)))
+    tsc, packets = 10**6, ["psb", "tsc 1000000", "pip cr3=0x1000", "psbend"]
+    for turn in range(2):
+        for number in range(vcpus):
+            file.switch_in(hypervisor, first + number, 0, tsc + 10)
+            tsc += 1000
+            packets += [f"tsc {tsc}", "pip cr3=0x77000 non_root", "tip 0x1000", "tnt t", "fup 0x1000", "pip cr3=0x1000", "tip 0x2000"]
+            tsc += 1000
+        packets += ["tnt t"] * (20000 if not turn else 0)
+    file.reference = tsc
+    file.packets(assemble(packets), 0, cpu=0)
+    _, losses, _ = converted("guests", file.bytes())
+    found = [loss["count"] for loss in losses if "segments that are too large" in loss["cause"]]
+    check("many virtual CPUs in a segment: what is not read is a loss", found and 0 < found[0] < vcpus, losses)
+    info = json.loads(run(DUMP, "info", "--json", "guests.ptl").stdout)
+    streams = [stream["cpu"] for stream in info["streams"] if stream["kind"] == "pt" and stream["cpu"] >= 10**7]
+    check("many virtual CPUs in a segment: each has a stream", sorted(streams) == [10**7 + number for number in range(vcpus)], streams[:5])
+
+
+def shared_cpu():
+    """Two threads of the host run the same virtual CPU: its packets are one stream."""
+    file = perf_file.File()
+    entries = [(1000, 0, 0, 50, 4000, 3), (1001, 0, 0, 51, 4000, 4), (1002, 0, 0, 52, 4000, 3)]
+    file.first = entry(69, struct.pack("<Q", 3) + b"".join(struct.pack("<QQQQ", *one[:4]) for one in entries) +
+                       b"".join(struct.pack("<QQ", *one[4:]) for one in entries))
+    for number, thread in enumerate((50, 51, 52)):
+        file.packets(assemble(["psb", f"tsc {1000000 + number}", "pip cr3=0x1000", "psbend", "pip cr3=0x77000 non_root", "tip 0x1000",
+                               "fup 0x1000", "pip cr3=0x1000", "tip 0x2000"]), number, tid=thread)
+    converted("shared", file.bytes())
+    info = json.loads(run(DUMP, "info", "--json", "shared.ptl").stdout)
+    streams = [stream["cpu"] for stream in info["streams"] if stream["kind"] == "pt" and "cpu" in stream]
+    check("two threads of a virtual CPU: one stream", sorted(streams) == [10**7 + 3, 10**7 + 4], streams)
+
+
 short_records()
 short_samples()
 large_sample()
 unfinished_psbs()
 positions()
 cut_filters()
+many_guests()
+shared_cpu()
 plan()

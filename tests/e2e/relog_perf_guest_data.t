@@ -339,6 +339,48 @@ def own_clock(machine, guest):
               begin <= times[0] and times[-1] <= story.now and (times[-1] - times[0] >= skew), times, begin, story.now)
 
 
+def times_of(tid):
+    """Returns the times of a thread's instructions in out.ptl, as the host's TSC; None: the time is unknown."""
+    clock = json.loads(run(DUMP, "info", "--json", "out.ptl").stdout)["clock"]
+    shown = run(DUMP, "flow", "-l", "insn", "--json", "--tid", str(tid), "out.ptl").stdout
+    times = [event.get("time") for event in map(json.loads, shown.splitlines()) if event["type"] == "instruction"]
+    return [time and time + clock["start_time"] - clock["tsc_zero"] for time in times]
+
+
+def begins_in_own_clock(machine, guest):
+    """A segment begins in a guest whose TSC has an offset: of a thread's ring, and of a CPU that runs a second virtual CPU, too."""
+    loop = f"{guest.at['loop']:#x}"
+    for per_cpu in (0, 1):
+        story = machine.story()
+        begin = story.now
+        story.add("psb", f"tsc {story.now + OFFSET * 10:#x}", GUEST, "mode.exec 64", f"fup {loop}", "psbend", "tnt tn",
+                  f"tip {guest.at['entry_SYSCALL_64']:#x}")
+        story.leave(hex(guest.at["do_syscall_64"]))
+        story.add("tip.pgd -")
+        switched = story.now + 500
+        story.time()
+        story.add(f"tip.pge {story.at['_start']:#x}", "tip entry_SYSCALL_64", GUEST, f"tip {loop}", "tnt tn",
+                  f"tip {guest.at['entry_SYSCALL_64']:#x}")
+        story.leave(hex(guest.at["do_syscall_64"]))
+        story.add("tip.pgd -")
+        file = host_file(machine, per_cpu=per_cpu, switches=3 * per_cpu, zero=7 * 10**8)
+        if per_cpu:
+            file.switch_out(PID, TID, TID + 1, switched, 0, PID)
+            file.switch_in(PID, TID + 1, TID, switched + 1)
+        file.reference = story.now
+        file.packets(perf_file.assemble(story.packets), 0, **({"cpu": 0} if per_cpu else {"tid": TID}))
+        guest.file([(begin - 800, 0, 0, FIRST), (begin - 800, 1, 0, SECOND)])
+        inject(machine, file)
+        done = run(RELOG, "-f", "-q", "both.data", "-o", "out.ptl")
+        times = times_of(MACHINE + (SECOND if per_cpu else FIRST))
+        name = "a segment of a CPU" if per_cpu else "a segment of a thread"
+        check(f"{name} that begins in a guest: no time is the guest's", done.returncode == 0 and len(times) == 8 * (2 - per_cpu) and
+              all(time is None or begin - 1000 <= time <= story.now for time in times) and times[-1] is not None, done, times, begin)
+        losses = run(DUMP, "info", "out.ptl").stdout
+        # The first virtual CPU of the CPU is unknown, as the time is.
+        check(f"{name} that begins in a guest: what is lost is told", ("no virtual CPU" in losses) == bool(per_cpu), losses)
+
+
 def changed_code(machine, guest):
     """TEXT_POKE and KSYMBOL of the guest's kernel change the code of the guest, not of the host."""
     story = machine.story()
@@ -422,6 +464,7 @@ def main():
     of_cpus(machine, guest)
     begins_and_ends(machine, guest)
     own_clock(machine, guest)
+    begins_in_own_clock(machine, guest)
     changed_code(machine, guest)
     unknown_cpus(machine, guest)
     damaged(machine, guest)
