@@ -10,6 +10,7 @@
 
 #define BLOCK_SIZE 16384u
 #define ALIGNMENT 16u
+#define ARRAY_FIRST ((size_t)4) /* elements of a new array; a power of two */
 
 struct common_arena_block {
 	struct common_arena_block *next;
@@ -67,6 +68,22 @@ char *common_arena_copy(struct common_arena *arena, const void *data, size_t siz
 		memcpy(copy, data, size);
 	copy[size] = 0;
 	return copy;
+}
+
+bool common_arena_room(struct common_arena *arena, void *array, size_t count, size_t element)
+{
+	const size_t room = count ? 2 * count : ARRAY_FIRST;
+	void **place = array, *larger;
+
+	if (count && (count < ARRAY_FIRST || (count & (count - 1))))
+		return true;
+	larger = common_arena_zeroed(arena, room <= SIZE_MAX / element ? room * element : SIZE_MAX);
+	if (!larger)
+		return false;
+	if (count)
+		memcpy(larger, *place, count * element);
+	*place = larger;
+	return true;
 }
 
 void common_arena_reset(struct common_arena *arena)

@@ -260,17 +260,8 @@ static int add_condition(struct query_parser *parser, const struct query_conditi
 	if (conditions->count == QUERY_CONDITIONS_MAX)
 		return query_refuse(parser, condition->at, "expected at most %u conditions, found more",
 				    QUERY_CONDITIONS_MAX);
-	if (conditions->count == conditions->room) {
-		const size_t room = conditions->room ? conditions->room * 2 : 8;
-		struct query_condition *list = common_arena_zeroed(parser->arena, room * sizeof(*list));
-
-		if (!list)
-			return PTL_NO_MEMORY;
-		if (conditions->count)
-			memcpy(list, conditions->list, conditions->count * sizeof(*list));
-		conditions->list = list;
-		conditions->room = room;
-	}
+	if (!common_arena_room(parser->arena, &conditions->list, conditions->count, sizeof(*conditions->list)))
+		return PTL_NO_MEMORY;
 	conditions->list[conditions->count++] = *condition;
 	return 0;
 }

@@ -36,7 +36,7 @@ struct query_condition {
 
 struct query_conditions {
 	struct query_condition *list;
-	size_t count, room;
+	size_t count;
 };
 
 /* Parses a condition at the next word. Returns 1 and *expr; 0: no condition; PTL_CORRUPT, PTL_NO_MEMORY. */

@@ -137,7 +137,7 @@ struct query_field {
 /* Fields that expressions name, without duplicates. Trees refer to fields by index. */
 struct query_fields {
 	struct query_field *list;
-	size_t count, room;
+	size_t count;
 };
 
 #endif

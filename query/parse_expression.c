@@ -172,17 +172,8 @@ static int intern_field(struct query_parser *parser, const struct query_field *f
 	status = query_count_one(parser, field->at);
 	if (status < 0)
 		return status;
-	if (fields->count == fields->room) {
-		size_t room = fields->room ? fields->room * 2 : 8;
-		struct query_field *list = common_arena_zeroed(parser->arena, room * sizeof(*list));
-
-		if (!list)
-			return PTL_NO_MEMORY;
-		if (fields->count)
-			memcpy(list, fields->list, fields->count * sizeof(*list));
-		fields->list = list;
-		fields->room = room;
-	}
+	if (!common_arena_room(parser->arena, &fields->list, fields->count, sizeof(*fields->list)))
+		return PTL_NO_MEMORY;
 	fields->list[fields->count++] = *field;
 	return 0;
 }

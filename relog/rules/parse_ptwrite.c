@@ -34,9 +34,9 @@ static bool read_number(const char *text, int base, uint64_t *number)
 /* Returns the last colon that is not part of "::"; NULL: none. */
 static const char *last_colon(const char *text)
 {
-	for (const char *at = text + strlen(text); at-- > text;)
-		if (*at == ':' && at[1] != ':' && (at == text || at[-1] != ':'))
-			return at;
+	for (size_t at = strlen(text); at-- > 0;)
+		if (text[at] == ':' && text[at + 1] != ':' && (!at || text[at - 1] != ':'))
+			return text + at;
 	return NULL;
 }
 
@@ -89,24 +89,15 @@ static int split_site(struct query_parser *parser, struct rules_site *site)
 	return 0;
 }
 
-static int add_site(struct query_parser *parser, struct rules_ptwrite *ptwrite, size_t *room)
+static int add_site(struct query_parser *parser, struct rules_ptwrite *ptwrite)
 {
 	struct rules_site *site;
 	int status;
 
 	if (ptwrite->site_count == SITES_MAX)
 		return query_refuse(parser, parser->token.at, "expected at most %u places, found more", SITES_MAX);
-	if (ptwrite->site_count == *room) {
-		struct rules_site *larger;
-
-		*room = *room ? *room * 2 : 4;
-		larger = common_arena_zeroed(parser->arena, *room * sizeof(*larger));
-		if (!larger)
-			return PTL_NO_MEMORY;
-		if (ptwrite->site_count)
-			memcpy(larger, ptwrite->sites, ptwrite->site_count * sizeof(*larger));
-		ptwrite->sites = larger;
-	}
+	if (!common_arena_room(parser->arena, &ptwrite->sites, ptwrite->site_count, sizeof(*ptwrite->sites)))
+		return PTL_NO_MEMORY;
 	site = &ptwrite->sites[ptwrite->site_count++];
 	site->at = parser->token.at;
 	status = query_count_one(parser, site->at);
@@ -117,11 +108,10 @@ static int add_site(struct query_parser *parser, struct rules_ptwrite *ptwrite, 
 
 static int parse_sites(struct query_parser *parser, struct rules_ptwrite *ptwrite)
 {
-	size_t room = 0;
 	int status;
 
 	do
-		status = add_site(parser, ptwrite, &room);
+		status = add_site(parser, ptwrite);
 	while (!status && (status = query_take_symbol(parser, ",")) > 0);
 	return status;
 }

@@ -60,21 +60,11 @@ static int parse_range(struct query_parser *parser, uint64_t limit, bool names, 
 
 int rules_parse_ranges(struct query_parser *parser, uint64_t limit, bool names, struct rules_ranges *ranges)
 {
-	size_t room = 0;
 	int status;
 
 	do {
-		if (ranges->count == room) {
-			struct rules_range *larger;
-
-			room = room ? room * 2 : 4;
-			larger = common_arena_zeroed(parser->arena, room * sizeof(*larger));
-			if (!larger)
-				return PTL_NO_MEMORY;
-			if (ranges->count)
-				memcpy(larger, ranges->range, ranges->count * sizeof(*larger));
-			ranges->range = larger;
-		}
+		if (!common_arena_room(parser->arena, &ranges->range, ranges->count, sizeof(*ranges->range)))
+			return PTL_NO_MEMORY;
 		status = query_count_one(parser, parser->token.at);
 		if (!status)
 			status = parse_range(parser, limit, names, &ranges->range[ranges->count++]);

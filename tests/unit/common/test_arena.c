@@ -66,11 +66,31 @@ static void too_large(void **state)
 	assert_int_equal(arena.total, 0);
 }
 
+static void arrays(void **state)
+{
+	struct common_arena arena = {0};
+	uint32_t *list = NULL, *before;
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++) {
+		assert_true(common_arena_room(&arena, &list, i, sizeof(*list)));
+		assert_int_equal(list[i], 0);
+		list[i] = i + 1;
+	}
+	for (uint32_t i = 0; i < 1000; i++)
+		assert_int_equal(list[i], i + 1);
+	before = list;
+	assert_false(common_arena_room(&arena, &list, (size_t)1 << 62, sizeof(*list)));
+	assert_ptr_equal(list, before);
+	common_arena_free(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pieces),
 		cmocka_unit_test(cleared),
+		cmocka_unit_test(arrays),
 		cmocka_unit_test(too_large),
 	};
 
