@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/text/guid.h"
 #include "relog/rules/parser.h"
 
 #define FIELDS_MAX 16384u /* limit of docs/format.md, section 5 */
@@ -49,7 +50,6 @@ struct fields {
 	struct rules_schema *schema;
 	struct ptl_field *list;
 	size_t count;
-	size_t room;
 };
 
 static int add_field(struct query_parser *parser, struct fields *fields, const struct ptl_field *field,
@@ -57,17 +57,8 @@ static int add_field(struct query_parser *parser, struct fields *fields, const s
 {
 	if (fields->count == FIELDS_MAX)
 		return query_refuse(parser, at, "expected at most %u fields in a schema, found more", FIELDS_MAX);
-	if (fields->count == fields->room) {
-		struct ptl_field *list;
-
-		fields->room = fields->room ? fields->room * 2 : 16;
-		list = common_arena_zeroed(parser->arena, fields->room * sizeof(*list));
-		if (!list)
-			return PTL_NO_MEMORY;
-		if (fields->count)
-			memcpy(list, fields->list, fields->count * sizeof(*list));
-		fields->list = list;
-	}
+	if (!common_arena_room(parser->arena, &fields->list, fields->count, sizeof(*fields->list)))
+		return PTL_NO_MEMORY;
 	fields->list[fields->count++] = *field;
 	return query_count_one(parser, at);
 }
@@ -111,8 +102,14 @@ static int parse_array(struct query_parser *parser, struct ptl_field *field)
 	if (status < 0)
 		return status;
 	field->array = status ? PTL_ARRAY_COUNTED : PTL_ARRAY_FIXED;
+	if (field->type == PTL_TYPE_BYTES && !field->length)
+		return query_refuse(
+			parser, parser->token.at,
+			"expected bytes[NUMBER] as the elements of an array, found bytes, the rest of the payload");
 	if (!status) {
 		status = query_need_number(parser, "a number of elements or counted", PTL_PAYLOAD_MAX, &length);
+		if (!status && !length)
+			return query_refuse(parser, parser->token.at, "expected a number of elements above 0, found 0");
 		field->array_length = (uint32_t)length;
 	}
 	return status < 0 ? status : query_need_symbol(parser, "]", NULL);
@@ -124,7 +121,6 @@ static int parse_array(struct query_parser *parser, struct ptl_field *field)
 struct names {
 	struct ptl_map_entry *list;
 	size_t count;
-	size_t room;
 };
 
 static int add_name(struct query_parser *parser, struct names *names, const struct ptl_map_entry *entry,
@@ -136,22 +132,28 @@ static int add_name(struct query_parser *parser, struct names *names, const stru
 					    names->list[i].name);
 	if (names->count == NAMES_MAX)
 		return query_refuse(parser, at, "expected at most %u names, found more", NAMES_MAX);
-	if (names->count == names->room) {
-		struct ptl_map_entry *list;
-
-		names->room = names->room ? names->room * 2 : 8;
-		list = common_arena_zeroed(parser->arena, names->room * sizeof(*list));
-		if (!list)
-			return PTL_NO_MEMORY;
-		if (names->count)
-			memcpy(list, names->list, names->count * sizeof(*list));
-		names->list = list;
-	}
+	if (!common_arena_room(parser->arena, &names->list, names->count, sizeof(*names->list)))
+		return PTL_NO_MEMORY;
 	names->list[names->count++] = *entry;
 	return query_count_one(parser, at);
 }
 
-static int parse_name(struct query_parser *parser, struct names *names)
+/* Whether the integer field can have the value. Flags are bits, whether the field is signed or not. */
+static bool has_value(const struct ptl_field *field, enum ptl_map_kind kind, bool negative, uint64_t value)
+{
+	static const uint8_t bits[PTL_TYPE_I64 + 1] = {
+		[PTL_TYPE_U8] = 8,   [PTL_TYPE_I8] = 7,   [PTL_TYPE_U16] = 16, [PTL_TYPE_I16] = 15,
+		[PTL_TYPE_U32] = 32, [PTL_TYPE_I32] = 31, [PTL_TYPE_U64] = 64, [PTL_TYPE_I64] = 63,
+	};
+	const bool is_signed = bits[field->type] % 8 != 0;
+	const bool is_flag = kind == PTL_MAP_FLAGS;
+	const uint64_t most = UINT64_MAX >> (64 - bits[field->type] - (is_signed && is_flag));
+
+	return negative ? !value || (is_signed && !is_flag && value - 1 <= most) : value <= most;
+}
+
+static int parse_name(struct query_parser *parser, const struct ptl_field *field, enum ptl_map_kind kind,
+		      struct names *names)
 {
 	struct query_place at = parser->token.at;
 	struct ptl_map_entry entry = {0};
@@ -159,7 +161,10 @@ static int parse_name(struct query_parser *parser, struct names *names)
 
 	if (negative >= 0)
 		status = query_need_number(parser, "a number", UINT64_MAX, &entry.value);
-	if (negative)
+	if (!status && !has_value(field, kind, negative > 0, entry.value))
+		return query_refuse(parser, at, "expected a number that a field of the type %s can have, found %s%llu",
+				    type_names[field->type], negative ? "-" : "", (unsigned long long)entry.value);
+	if (negative > 0)
 		entry.value = 0 - entry.value;
 	if (!status)
 		status = query_need_symbol(parser, "=", NULL);
@@ -189,7 +194,8 @@ static int parse_map(struct query_parser *parser, struct fields *fields, enum pt
 
 	if (!map)
 		return PTL_NO_MEMORY;
-	while (!status && (status = parse_name(parser, &names)) == 0 && (status = query_take_symbol(parser, ",")) > 0)
+	while (!status && (status = parse_name(parser, field, kind, &names)) == 0 &&
+	       (status = query_take_symbol(parser, ",")) > 0)
 		status = 0;
 	if (!status)
 		status = query_need_symbol(parser, "}", "',' or '}'");
@@ -295,31 +301,42 @@ static int parse_members(struct query_parser *parser, struct fields *fields, uns
 
 static int parse_identity(struct query_parser *parser, struct ptl_schema *schema)
 {
-	uint64_t number = 0;
-	int status = 0;
+	static const char *const words[] = {"id", "version", "opcode"};
+	static const char *const meanings[] = {"an id", "a version", "an opcode"};
+	uint64_t numbers[3] = {0};
+	bool given[3] = {false};
+	int which, status = 0;
 
-	for (;;) {
-		if ((status = query_take_word(parser, "id")) > 0) {
-			status = query_need_number(parser, "an id", UINT16_MAX, &number);
-			schema->id = (uint16_t)number;
-		} else if (!status && (status = query_take_word(parser, "version")) > 0) {
-			status = query_need_number(parser, "a version", UINT8_MAX, &number);
-			schema->version = (uint8_t)number;
-		} else if (!status && (status = query_take_word(parser, "opcode")) > 0) {
-			status = query_need_number(parser, "an opcode", UINT8_MAX, &number);
-			schema->opcode = (uint8_t)number;
-		} else {
-			return status;
-		}
-		if (status < 0)
-			return status;
+	while (!status && (which = query_find_word(parser, words, 3)) >= 0) {
+		if (given[which])
+			return query_refuse(parser, parser->token.at,
+					    "expected each of id, version and opcode once, found "
+					    "a second %s",
+					    words[which]);
+		given[which] = true;
+		status = query_advance(parser);
+		if (!status)
+			status = query_need_number(parser, meanings[which], which ? UINT8_MAX : UINT16_MAX,
+						   &numbers[which]);
 	}
+	schema->id = (uint16_t)numbers[0];
+	schema->version = (uint8_t)numbers[1];
+	schema->opcode = (uint8_t)numbers[2];
+	return status;
+}
+
+/* Whether two names of the file mean the same provider, as far as is known without a trace. */
+static bool same_provider(const struct rules_provider *a, const struct rules_provider *b)
+{
+	if (a == b || a->has_guid != b->has_guid)
+		return a == b;
+	return a->has_guid ? common_guid_equal(&a->guid, &b->guid) : !strcmp(a->name, b->name);
 }
 
 static int check_unique(const struct query_parser *parser, const struct rules_schema *schema)
 {
 	for (const struct rules_schema *s = rules_owner(parser)->rules->schemas; s; s = s->next)
-		if (s->provider == schema->provider && s->schema.id == schema->schema.id &&
+		if (same_provider(s->provider, schema->provider) && s->schema.id == schema->schema.id &&
 		    s->schema.version == schema->schema.version && s->schema.opcode == schema->schema.opcode)
 			return query_refuse(parser, schema->at,
 					    "expected a schema of other events, found a second one for the "

@@ -183,18 +183,24 @@ static void takes_names_of_numbers(void **state)
 	struct rules rules;
 
 	(void)state;
-	takes("provider \"P\" as p; schema p { i8 a names { -1 = \"NONE\", 5 = \"FIVE\" }; u32 b flags { 1 = \"ONE\" "
-	      "}; u8 c; }",
+	takes("provider \"P\" as p; schema p { i8 a names { -128 = \"LEAST\", -1 = \"NONE\", 127 = \"MOST\" }; "
+	      "i32 b flags { 0x80000000 = \"TOP\" }; u8 c; u64 d names { 18446744073709551615 = \"MOST\" }; "
+	      "i64 e names { -9223372036854775808 = \"LEAST\", 9223372036854775807 = \"MOST\" }; }",
 	      &rules);
 	assert_string_equal(rules.schemas->schema.fields[0].map, "0.0.0.0");
 	assert_string_equal(rules.schemas->schema.fields[1].map, "0.0.0.1");
 	assert_null(rules.schemas->schema.fields[2].map);
 	map = &rules.schemas->maps->map;
-	assert_true(map->kind == PTL_MAP_FLAGS && map->count == 1);
+	assert_true(map->count == 2 && map->entries[0].value == 1ull << 63 && map->entries[1].value == INT64_MAX);
 	map = &rules.schemas->maps->next->map;
-	assert_true(map->kind == PTL_MAP_VALUES && map->count == 2);
-	assert_true(map->entries[0].value == UINT64_MAX && map->entries[1].value == 5);
-	assert_string_equal(map->entries[0].name, "NONE");
+	assert_true(map->count == 1 && map->entries[0].value == UINT64_MAX);
+	map = &rules.schemas->maps->next->next->map;
+	assert_true(map->kind == PTL_MAP_FLAGS && map->count == 1 && map->entries[0].value == 0x80000000);
+	map = &rules.schemas->maps->next->next->next->map;
+	assert_true(map->kind == PTL_MAP_VALUES && map->count == 3);
+	assert_true(map->entries[0].value == (uint64_t)-128 && map->entries[1].value == UINT64_MAX &&
+		    map->entries[2].value == 127);
+	assert_string_equal(map->entries[1].name, "NONE");
 	rules_free(&rules);
 }
 
