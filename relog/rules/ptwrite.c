@@ -16,6 +16,8 @@
 #include "query/function_near.h"
 #include "relog/rules/sites.h"
 
+#define NAMED (1ull << 63)
+
 /* A PTWRITE packet in the flow of a segment. */
 struct operand {
 	uint64_t value, time, address;
@@ -78,7 +80,8 @@ struct rules_ptwrites {
 	uint32_t input_number;
 	struct ptl_relogger_input_info info;
 	struct rules_code_names names;
-	struct common_byte_map places; /* by image and address: index of the rule, or `count` for no rule */
+	/* by image and address: index of the rule, or `count` for no rule; with NAMED if note_function had the place */
+	struct common_byte_map places;
 	size_t group;
 	uint64_t group_time; /* last known time of the group */
 };
@@ -160,14 +163,18 @@ static size_t find_rule(struct rules_ptwrites *ptwrites, const struct rules_inst
 	return found;
 }
 
-/* As find_rule, with a cache: a loop executes the same instruction many times. */
-static int look_up_rule(struct rules_ptwrites *ptwrites, const struct rules_instruction *instruction, size_t *rule)
+/*
+ * Returns the value of the instruction in `places`; NULL without memory. A loop executes the same instruction many times,
+ * and find_rule is slow.
+ */
+static uint64_t *find_place(struct rules_ptwrites *ptwrites, const struct rules_instruction *instruction)
 {
 	const uint64_t key[] = {instruction->image, instruction->address};
-	const uint64_t *known = common_byte_map_get(&ptwrites->places, key, sizeof(key));
+	uint64_t *place = common_byte_map_get(&ptwrites->places, key, sizeof(key));
 
-	*rule = known ? (size_t)*known : find_rule(ptwrites, instruction);
-	return known ? 0 : common_byte_map_put(&ptwrites->places, key, sizeof(key), *rule);
+	if (place || common_byte_map_put(&ptwrites->places, key, sizeof(key), find_rule(ptwrites, instruction)))
+		return place;
+	return common_byte_map_get(&ptwrites->places, key, sizeof(key));
 }
 
 /* Keeps the function of the rule's events. Events of several functions have no function. */
@@ -234,13 +241,19 @@ static int find_source(struct rules_ptwrites *ptwrites, const struct flow_segmen
 	return common_byte_map_put(&ptwrites->source_numbers, &source, sizeof(source), *number);
 }
 
+/* Returns a time of the output; the first or last time if the output's clock has no such time. */
+static uint64_t shift_time(uint64_t time, int64_t shift)
+{
+	uint64_t shifted;
+
+	return !__builtin_add_overflow(time, shift, &shifted) ? shifted : shift < 0 ? 0 : UINT64_MAX;
+}
+
 static int add_made(struct rules_ptwrites *ptwrites, const struct flow_segment *segment, const struct operand *operand,
 		    size_t rule)
 {
-	const uint64_t time = operand->time ? operand->time : ptwrites->group_time;
-	const int64_t shift = ptwrites->info.time_shift;
 	struct made made = {
-		.time = shift < 0 && time < (uint64_t)-shift ? 0 : time + (uint64_t)shift,
+		.time = shift_time(operand->time ? operand->time : ptwrites->group_time, ptwrites->info.time_shift),
 		.value = operand->value,
 		.order = (uint32_t)ptwrites->made_count,
 	};
@@ -267,8 +280,8 @@ static int take_operand(struct rules_ptwrites *ptwrites, const struct flow_segme
 {
 	struct rules_instruction instruction = {FLOW_NONE, operand->address};
 	struct flow_place place;
-	size_t rule = 0;
-	int status = 0;
+	uint64_t *known;
+	size_t rule;
 
 	if (operand->time)
 		ptwrites->group_time = operand->time;
@@ -280,9 +293,10 @@ static int take_operand(struct rules_ptwrites *ptwrites, const struct flow_segme
 	    flow_timeline_find(ptwrites->names.timeline, segment->process,
 			       operand->time ? operand->time : segment->code_time, operand->address, &place))
 		instruction.image = place.image;
-	status = look_up_rule(ptwrites, &instruction, &rule);
-	if (status < 0)
-		return status;
+	known = find_place(ptwrites, &instruction);
+	if (!known)
+		return PTL_NO_MEMORY;
+	rule = (size_t)(*known & ~NAMED);
 	if (rule == ptwrites->count) {
 		ptwrites->counts.unnamed++;
 		return 0;
@@ -291,8 +305,10 @@ static int take_operand(struct rules_ptwrites *ptwrites, const struct flow_segme
 		ptwrites->list[rule].counts.misfits++;
 		return 0;
 	}
-	status = note_function(ptwrites, &ptwrites->list[rule], &instruction);
-	return status < 0 ? status : add_made(ptwrites, segment, operand, rule);
+	if (!(*known & NAMED) && note_function(ptwrites, &ptwrites->list[rule], &instruction))
+		return PTL_NO_MEMORY;
+	*known |= NAMED;
+	return add_made(ptwrites, segment, operand, rule);
 }
 
 static int take_segment(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
@@ -450,7 +466,8 @@ int rules_ptwrites_inject(struct rules_ptwrites *ptwrites, struct ptl_relogger *
 {
 	int status = 0;
 
-	while (!status && ptwrites->next < ptwrites->made_count && ptwrites->made[ptwrites->next].time < time)
+	while (!status && ptwrites->next < ptwrites->made_count &&
+	       (time == UINT64_MAX || ptwrites->made[ptwrites->next].time < time))
 		status = inject_event(ptwrites, relogger, &ptwrites->made[ptwrites->next++]);
 	return status;
 }
@@ -549,7 +566,7 @@ int rules_ptwrites_new(struct rules *rules, struct rules_ptwrites **result)
 	ptwrites->list = calloc(count + 1, sizeof(*ptwrites->list));
 	ptwrites->sites = calloc(sites + 1, sizeof(*ptwrites->sites));
 	if (!ptwrites->list || !ptwrites->sites)
-		return common_fail_memory("rules", count);
+		return common_fail_memory("rules", count * sizeof(*ptwrites->list) + sites * sizeof(*ptwrites->sites));
 	for (const struct rules_ptwrite *ptwrite = rules->ptwrites; ptwrite; ptwrite = ptwrite->next) {
 		ptwrites->list[ptwrites->count++] = (struct rule){.ptwrite = ptwrite,
 								  .first_site = ptwrites->site_count};

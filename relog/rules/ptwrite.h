@@ -18,7 +18,7 @@ void rules_ptwrites_free(struct rules_ptwrites *ptwrites);
  * before the schemas are written. Returns PTL_NO_MEMORY, or an error of reading.
  */
 int rules_ptwrites_read(struct rules_ptwrites *ptwrites, struct ptl_relogger *relogger);
-/* Injects the events before a time, in order. Returns the errors of the relogger. */
+/* Injects the events before a time, in order; UINT64_MAX: all events. Returns the errors of the relogger. */
 int rules_ptwrites_inject(struct rules_ptwrites *ptwrites, struct ptl_relogger *relogger, uint64_t time);
 
 /* Numbers of PTWRITE packets. */

@@ -138,7 +138,7 @@ static int rules_begin(void *context, struct ptl_relogger *relogger)
 	stage->relogger = relogger;
 	stage->traces = calloc(count + 1, sizeof(*stage->traces));
 	if (!stage->traces)
-		return common_fail_memory("rules", count);
+		return common_fail_memory("rules", count * sizeof(*stage->traces));
 	for (size_t i = 0; i < count; i++)
 		stage->traces[i] = ptl_relogger_input_trace(ptl_relogger_input_at(relogger, i));
 	stage->options.start_time = count ? ptl_trace_machine(stage->traces[0])->start_time : 0;

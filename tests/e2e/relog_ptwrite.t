@@ -72,8 +72,8 @@ def packets(with_address=True, enabled=0x401000):
     return lines + ["tip.pgd -"]
 
 
-def trace_of(lines, name, per_cpu=False, config=TSC):
-    file = perf_file.File(config=config | 1 << 12 | 1 << 5, per_cpu=int(per_cpu))
+def trace_of(lines, name, per_cpu=False, config=TSC, zero=0):
+    file = perf_file.File(config=config | 1 << 12 | 1 << 5, per_cpu=int(per_cpu), zero=zero)
     file.program(100, 100, "queue")
     file.map(100, 100, 0x401000, 4096, 4096, 5, path("queue"), os.stat(path("queue")), 0x800)
     data = assemble(lines)
@@ -223,6 +223,15 @@ check("the first of two statements counts", "queue.rules:3:9: no event of PTWRIT
       done.stderr)
 text = run(DUMP, "info", "none.ptl").stdout
 check("the trace records the site", "no event of PTWRITE at _start" in text, text)
+
+# The last time that 64 bits hold: TSC packets of 0x5000.
+last = ["psb", "tsc 0x1000", "mode.exec 64", "psbend", f"tip.pge {NOTE:#x}"]
+for number in range(3):
+    last += [f"tsc {0x3000 + number * 0x1000:#x}", f"ptw bytes=4 payload={number} ip", f"fup {NOTE:#x}"]
+trace_of([*last, "tip.pgd -"], "last.data", zero=2**64 - 1 - 0x5000)
+done = relog("last.data", 'provider "Queue" as queue;\nptwrite "note" as queue { u32 length; }\n', "last.ptl")
+check("the last of all times: each event is there", done.returncode == 0 and "events of PTWRITE packets: 3" in done.stderr and
+      [event["fields"]["length"] for event in events("last.ptl")] == [0, 1, 2], done, events("last.ptl"))
 
 # ---- errors in the rules ----------------------------------------------------------------------------------------
 
