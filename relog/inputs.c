@@ -122,7 +122,7 @@ static int wait_for_input(const struct relog_settings *settings, const char *nam
 /* Whether the input can be processed while it is written. pt: the input may have Intel PT. */
 static bool can_stream(const struct relog_settings *settings, bool pt)
 {
-	return relog_settings_stream(settings, pt) && !relog_rules_need_whole(settings);
+	return relog_settings_stream(settings, pt) && !settings->rules_need_whole;
 }
 
 /* Adds a trace that is being written as a live input. Takes fd over if *added, or on failure. */

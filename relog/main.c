@@ -8,11 +8,25 @@
 #include "common/program/interrupt.h"
 #include "common/program/message.h"
 #include "relog/check.h"
+#include "relog/rules/stage.h"
 #include "relog/run.h"
 #include "relog/session.h"
 #include "relog/settings/settings.h"
 #include "relog/split.h"
 #include "relog/windows.h"
+
+static int write_outputs(struct relog_settings *settings, bool *damaged)
+{
+	const int status = relog_rules_load(settings);
+
+	if (status < 0)
+		return status;
+	if (settings->split)
+		return relog_split(settings, damaged);
+	if (relog_windows_wanted(&settings->windows))
+		return relog_windows(settings, damaged);
+	return settings->live ? relog_session(settings, damaged) : relog_run(settings, damaged);
+}
 
 int main(int argc, char **argv)
 {
@@ -31,10 +45,7 @@ int main(int argc, char **argv)
 	 * Three quarters of the limit are for data kept about the inputs. Buffers, caches and the program use the rest.
 	 */
 	common_memory_budget_limit(settings.memory_limit / 4 * 3);
-	status = settings.split                            ? relog_split(&settings, &damaged)
-		 : relog_windows_wanted(&settings.windows) ? relog_windows(&settings, &damaged)
-		 : settings.live                           ? relog_session(&settings, &damaged)
-							   : relog_run(&settings, &damaged);
+	status = write_outputs(&settings, &damaged);
 	if (!status && settings.check)
 		status = relog_check(&settings, &wrong);
 	if (!status)

@@ -10,6 +10,7 @@
 #include "analysis/window/window.h"
 #include "common/error.h"
 #include "common/program/message.h"
+#include "common/shift_time.h"
 #include "common/text/text.h"
 #include "relog/part_files.h"
 #include "relog/run.h"
@@ -31,9 +32,9 @@ static void shift_windows(struct analysis_windows *windows, size_t first, int64_
 		struct analysis_window *window = &windows->list[i];
 
 		/* The input's clock may begin after the window. */
-		window->from = shift < 0 && window->from < (uint64_t)-shift ? 0 : window->from + (uint64_t)shift;
+		window->from = common_shift_time(window->from, shift);
 		if (window->to != UINT64_MAX)
-			window->to = shift < 0 && window->to < (uint64_t)-shift ? 0 : window->to + (uint64_t)shift;
+			window->to = common_shift_time(window->to, shift);
 	}
 }
 

@@ -19,15 +19,27 @@ static size_t name_size(const char *text)
 	return at;
 }
 
-static int selection_parse(struct analysis_call_selection *selection, const char *text)
+/* Returns the expression behind the name, without leading blanks; "": no expression. */
+static const char *expression_of(const char *text)
 {
 	const size_t size = name_size(text);
 	const char *expression = text[size] ? text + size + 1 : "";
+
+	return expression + strspn(expression, " \t");
+}
+
+bool analysis_call_selection_has_expression(const char *text)
+{
+	return *expression_of(text) != 0;
+}
+
+static int selection_parse(struct analysis_call_selection *selection, const char *text)
+{
+	const char *expression = expression_of(text);
 	struct common_string_list texts = {0};
-	size_t end = size;
+	size_t end = name_size(text);
 	int status = 0;
 
-	expression += strspn(expression, " \t");
 	while (end && text[end - 1] == ' ')
 		end--;
 	if (!end)

@@ -14,6 +14,8 @@ struct analysis_call_selection {
 
 /* Checks the text without a trace. Returns PTL_MISUSE with a text, or PTL_NO_MEMORY. */
 int analysis_call_selection_check(const char *text);
+/* Whether the text has an expression behind the function. */
+bool analysis_call_selection_has_expression(const char *text);
 /*
  * Finds the calls that the text selects: "FUNCTION" or "FUNCTION: EXPRESSION"; NULL: no selection. Stores the selection in
  * calls->selection, and limits views of calls->input to these calls. Returns PTL_MISUSE with a text, PTL_NO_MEMORY, or a

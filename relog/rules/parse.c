@@ -8,7 +8,6 @@
 #include <ptl/kernel.h>
 
 #include "common/error.h"
-#include "common/file.h"
 #include "common/text/guid.h"
 #include "relog/rules/parser.h"
 
@@ -250,20 +249,6 @@ int rules_parse(const char *name, const char *text, size_t size, struct rules *r
 		status = parse_file(&parser);
 	if (status < 0)
 		rules_free(rules);
-	return status;
-}
-
-int rules_read(const char *path, struct rules *rules)
-{
-	uint8_t *data;
-	size_t size;
-	int status = common_read_file(path, RULES_FILE_MAX, &data, &size);
-
-	*rules = (struct rules){0};
-	if (status < 0)
-		return status;
-	status = rules_parse(path, (const char *)data, size, rules);
-	free(data);
 	return status;
 }
 

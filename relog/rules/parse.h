@@ -13,8 +13,6 @@
  * the rules are empty.
  */
 int rules_parse(const char *name, const char *text, size_t size, struct rules *rules);
-/* As rules_parse, for a file. Also returns PTL_SYSTEM. */
-int rules_read(const char *path, struct rules *rules);
 void rules_free(struct rules *rules);
 
 #endif

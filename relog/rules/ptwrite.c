@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "common/hash_map.h"
 #include "common/memory_budget.h"
+#include "common/shift_time.h"
 #include "common/text/text.h"
 #include "common/vector.h"
 #include "flow/view/view.h"
@@ -241,19 +242,12 @@ static int find_source(struct rules_ptwrites *ptwrites, const struct flow_segmen
 	return common_byte_map_put(&ptwrites->source_numbers, &source, sizeof(source), *number);
 }
 
-/* Returns a time of the output; the first or last time if the output's clock has no such time. */
-static uint64_t shift_time(uint64_t time, int64_t shift)
-{
-	uint64_t shifted;
-
-	return !__builtin_add_overflow(time, shift, &shifted) ? shifted : shift < 0 ? 0 : UINT64_MAX;
-}
-
 static int add_made(struct rules_ptwrites *ptwrites, const struct flow_segment *segment, const struct operand *operand,
 		    size_t rule)
 {
 	struct made made = {
-		.time = shift_time(operand->time ? operand->time : ptwrites->group_time, ptwrites->info.time_shift),
+		.time = common_shift_time(operand->time ? operand->time : ptwrites->group_time,
+					  ptwrites->info.time_shift),
 		.value = operand->value,
 		.order = (uint32_t)ptwrites->made_count,
 	};

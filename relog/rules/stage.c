@@ -5,11 +5,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <ptl/kernel.h>
 
+#include "analysis/call/call_selection.h"
 #include "common/error.h"
+#include "common/file.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
 #include "format/metadata/metadata.h"
@@ -301,35 +302,66 @@ static int ptwrites_end(void *context, struct ptl_relogger *relogger)
 	return status;
 }
 
-bool relog_rules_need_whole(const struct relog_settings *settings)
+/* ptwrite statements decode the whole flow. Options that choose events read the inputs before, and would miss events. */
+static int check_ptwrites(struct relog_settings *settings, const struct rules *rules)
 {
-	struct rules rules;
-	struct stat info;
-	bool needs;
+	const struct analysis_window_options *windows = &settings->windows.choice;
+	const struct {
+		const char *name;
+		bool given;
+	} options[] = {
+		{"--around", windows->around},
+		{"--between", windows->between},
+		{"--calls with an expression",
+		 windows->calls && analysis_call_selection_has_expression(windows->calls)},
+		{"--anchor", settings->clocks.anchor},
+		{"--order", settings->clocks.order},
+	};
 
-	if (!settings->rules || stat(settings->rules, &info) < 0 || !S_ISREG(info.st_mode) ||
-	    rules_read(settings->rules, &rules) < 0)
-		return false;
-	needs = rules.ptwrites != NULL;
-	rules_free(&rules);
-	return needs;
+	settings->rules_need_whole = rules->ptwrites != NULL;
+	for (size_t i = 0; rules->ptwrites && i < sizeof(options) / sizeof(options[0]); i++)
+		if (options[i].given)
+			return common_fail(PTL_MISUSE,
+					   "%s:%u:%u: ptwrite makes events, and %s sees only events of the inputs: "
+					   "apply the rules first, in a run of their own",
+					   rules->name, rules->ptwrites->at.line, rules->ptwrites->at.column,
+					   options[i].name);
+	return 0;
 }
 
-static int add_ptwrites(struct stage *stage, const struct relog_settings *settings, struct ptl_relogger *relogger)
+int relog_rules_load(struct relog_settings *settings)
+{
+	struct ptl_bytes *text = &settings->rules_text;
+	struct rules rules;
+	uint8_t *data;
+	size_t size;
+	int status;
+
+	if (!settings->rules)
+		return 0;
+	status = common_read_file(settings->rules, RULES_FILE_MAX, &data, &size);
+	if (status < 0)
+		return status;
+	common_write_bytes(text, data, size + 1);
+	free(data);
+	if (text->failed)
+		return common_fail_memory("rules", size);
+	text->size = size;
+	status = rules_parse(settings->rules, (const char *)text->data, text->size, &rules);
+	if (!status)
+		status = check_ptwrites(settings, &rules);
+	rules_free(&rules);
+	return status;
+}
+
+static int add_ptwrites(struct stage *stage, struct ptl_relogger *relogger)
 {
 	const struct ptl_relogger_callbacks callbacks = {
 		.size = sizeof(callbacks), .begin = ptwrites_begin, .event = ptwrites_event, .end = ptwrites_end};
-	const struct rules_ptwrite *first = stage->rules.ptwrites;
 	int status;
 
-	if (!first)
+	if (!stage->rules.ptwrites)
 		return 0;
-	if (relog_settings_stream(settings, false) && !relog_rules_need_whole(settings))
-		return common_fail(
-			PTL_MISUSE,
-			"%s:%u:%u: ptwrite needs the whole trace, for which --follow does not wait with rules of a "
-			"pipe: put the rules into a file",
-			stage->rules.name, first->at.line, first->at.column);
 	status = rules_ptwrites_new(&stage->rules, &stage->ptwrites);
 	return status < 0 ? status : ptl_relogger_callbacks(relogger, &callbacks, stage);
 }
@@ -361,9 +393,10 @@ static int rules_add(const struct relog_settings *settings, struct ptl_relogger 
 		return common_fail_memory("rules", sizeof(*stage));
 	stage->options.replace = settings->replace;
 	stage->quiet = settings->repeated;
-	status = rules_read(settings->rules, &stage->rules);
+	status = rules_parse(settings->rules, (const char *)settings->rules_text.data, settings->rules_text.size,
+			     &stage->rules);
 	if (!status)
-		status = add_ptwrites(stage, settings, relogger);
+		status = add_ptwrites(stage, relogger);
 	if (!status)
 		status = ptl_relogger_callbacks(relogger, &callbacks, stage);
 	if (status < 0)

@@ -8,9 +8,10 @@
 extern const struct relog_stage relog_stage_rules;
 
 /*
- * Whether the rules need the whole input before its first event: ptwrite statements decode the flow. False for rules from a
- * pipe, which can be read once only, and for rules that cannot be read.
+ * Reads and checks the rule file, if settings->rules names one. The file may be a pipe, and a run may have several outputs.
+ * Returns PTL_SYSTEM, the errors of rules_parse, and PTL_MISUSE for options that choose events before ptwrite statements
+ * make events.
  */
-bool relog_rules_need_whole(const struct relog_settings *settings);
+int relog_rules_load(struct relog_settings *settings);
 
 #endif

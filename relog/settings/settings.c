@@ -419,4 +419,5 @@ void relog_settings_free(struct relog_settings *settings)
 	common_string_list_free(&settings->raw.pt);
 	common_string_list_free(&settings->manifests);
 	common_bytes_free(&settings->command);
+	common_bytes_free(&settings->rules_text);
 }

@@ -44,8 +44,10 @@ struct relog_settings {
 	bool repeated;           /* an earlier run has printed the messages about the inputs */
 	enum ptl_hash_kind hash; /* hash of inputs in provenance */
 
-	const char *rules; /* name of a rule file; NULL: no rules */
-	bool replace;      /* images of rules may overlap other images */
+	const char *rules;           /* name of a rule file; NULL: no rules */
+	struct ptl_bytes rules_text; /* content of the file, which may be a pipe; relog_rules_load */
+	bool rules_need_whole;       /* the rules need the whole input before its first event; relog_rules_load */
+	bool replace;                /* images of rules may overlap other images */
 
 	const char *detach_code; /* folder of a code store, or NULL */
 	const char *attach_code;

@@ -269,9 +269,22 @@ with open(path("growing.ptl"), "wb") as growing:
         said = follower.communicate(timeout=60)[1]
 check("--follow waits for the whole trace", follower.returncode == 0 and [fields(e) for e in events("followed.ptl")] == [fields(e) for e in got],
       said)
-done = run("sh", "-c", f"cat queue.rules | {shlex.quote(RELOG)} -f --follow plain.ptl --rules /dev/stdin -o piped.ptl")
-check("--follow with rules of a pipe is refused", done.returncode == 2 and "ptwrite needs the whole trace" in done.stderr, done.returncode, done.stderr)
-done = run("sh", "-c", f"cat queue.rules | {shlex.quote(RELOG)} -f plain.ptl --rules /dev/stdin -o piped.ptl")
-check("rules of a pipe", done.returncode == 0 and len(events("piped.ptl")) == 18, done.stderr)
+for follow in ([], ["--follow"]):
+    done = run("sh", "-c", f"cat queue.rules | {shlex.quote(RELOG)} -f {' '.join(follow)} plain.ptl --rules /dev/stdin -o piped.ptl")
+    check(f"rules of a pipe {follow}", done.returncode == 0 and len(events("piped.ptl")) == 18, done.stderr)
+
+# ---- options that choose events before the rules ----------------------------------------------------------------------
+
+for option, chosen in (("--around", ["--around", "length == 9", "--after", "1us"]),
+                       ("--between", ["--between", "length == 3", "--and", "length == 9"]),
+                       ("--calls with an expression", ["--calls", "note: length == 9"]),
+                       ("--order", ["--order", "length == 3", "--then", "length == 9"])):
+    done = relog("plain.ptl", RULES, "choice.ptl", *chosen)
+    check(f"{option} with ptwrite: is refused", done.returncode == 2 and f"ptwrite makes events, and {option} sees only events of the inputs" in
+          done.stderr and "queue.rules:" in done.stderr and not os.path.exists(path("choice.1.ptl")), done)
+done = relog("plain.ptl", RULES, "choice.ptl", "--calls", "note", "--slowest", "1")
+check("--calls without an expression, with ptwrite", done.returncode == 0 and len(events("choice.1.ptl")) >= 1, done, events("choice.1.ptl"))
+done = run(RELOG, "-f", "piped.ptl", "--around", "length == 9", "--after", "1us", "-o", "choice.ptl")
+check("--around in a run of its own", done.returncode == 0 and any(event["fields"].get("length") == 9 for event in events("choice.1.ptl")), done)
 
 plan()

@@ -5,6 +5,7 @@
 import glob
 import json
 import os
+import shlex
 import re
 
 from scratch_test import DUMP, RECORD, RELOG, check, output, path, plan, run, scratch
@@ -91,6 +92,10 @@ SPANS = [(BY_INDEX[index] - 20000, BY_INDEX[index] + 5000) for index in (50, 51,
 output(RELOG, "-q", "events.ptl", *AROUND, "-o", "around.ptl")
 same_windows("around", "events.ptl", windows_of("around"), SPANS)
 same_together("around", "events.ptl", SPANS, *AROUND)
+rules = "printf 'on any where index >= 0 { set event.level = 7; }'"
+got = run("sh", "-c", f"{rules} | '{RELOG}' -q events.ptl --rules /dev/stdin {shlex.join(AROUND)} -o piped.ptl")
+levels = [{event["level"] for event in rows("events", "--json", f"piped.{number}.ptl") if event["event"] == "Number"} for number in (1, 2, 3)]
+check("rules of a pipe apply to each window", got.returncode == 0 and levels == [{7}] * 3, got, levels)
 
 BETWEEN = ("--between", "index % 100 == 10", "--and", "index % 100 == 14 or index == 311")
 SPANS = [(BY_INDEX[a], BY_INDEX[b]) for a, b in ((10, 14), (110, 114), (210, 214), (310, 311))]
