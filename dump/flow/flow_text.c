@@ -13,11 +13,6 @@
 #define IMAGE_WIDTH 20  /* "ld-linux-x86-64.so.2" */
 #define SYMBOL_WIDTH 32 /* only if more text follows */
 
-static const char *process_name(const struct dump_flow_print *print, uint32_t process)
-{
-	return process == FLOW_NONE ? "" : flow_timeline_process(print->timeline, process)->name;
-}
-
 /* ---- headings ------------------------------------------------------------------------------------ */
 
 static void titles(const struct dump_flow_print *print, struct ptl_bytes *text)
@@ -55,7 +50,7 @@ static void text_heading(const struct dump_flow_print *print, const struct flow_
 		if (segment->cpu != PTL_NO_CPU && segment->pid != PTL_NO_ID)
 			common_text_add(text, "  ");
 		if (segment->pid != PTL_NO_ID) {
-			const char *name = process_name(print, segment->process);
+			const char *name = flow_timeline_process_name(print->timeline, segment->process, 0);
 
 			common_text_safe(text, *name ? name : "process");
 			common_text_format(text, " (%u)", segment->pid);
@@ -82,7 +77,7 @@ static void head(const struct dump_flow_print *print, const struct flow_segment 
 	if (print->merged) {
 		const size_t start = text->size;
 
-		common_text_safe(text, process_name(print, segment->process));
+		common_text_safe(text, flow_timeline_process_name(print->timeline, segment->process, time->time));
 		if (segment->tid != PTL_NO_ID)
 			common_text_format(text, "/%u", segment->tid);
 		else

@@ -22,11 +22,9 @@ struct printing {
 
 static const char *process_name(const struct printing *printing, const struct analysis_activity_pair *pair)
 {
-	const uint32_t process = pair->pid == PTL_NO_ID
-					 ? FLOW_NONE
-					 : flow_timeline_process_at(printing->timeline, pair->pid, pair->start);
+	const char *name = flow_timeline_name_at(printing->timeline, pair->pid, pair->start);
 
-	return process == FLOW_NONE ? "" : flow_timeline_process(printing->timeline, process)->name;
+	return name ? name : "";
 }
 
 /* Appends "Provider/Task", without the suffix "/Start". */

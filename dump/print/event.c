@@ -65,13 +65,17 @@ static size_t find_process_width(struct dump_event_printer *printer)
 
 	for (size_t i = 0; i < flow_timeline_process_count(printer->timeline); i++) {
 		const struct flow_timeline_process *process = flow_timeline_process(printer->timeline, i);
-		size_t width;
 
-		printer->scratch.size = 0;
-		add_process_name(&printer->scratch, process->name, process->pid);
-		width = common_text_width(printer->scratch.data, printer->scratch.size);
-		if (width > widest && width <= PROCESS_WIDTH_MAX)
-			widest = width;
+		for (size_t j = 0; j < process->program_count || !j; j++) {
+			const char *name = j < process->program_count ? process->programs[j].name : process->name;
+			size_t width;
+
+			printer->scratch.size = 0;
+			add_process_name(&printer->scratch, name, process->pid);
+			width = common_text_width(printer->scratch.data, printer->scratch.size);
+			if (width > widest && width <= PROCESS_WIDTH_MAX)
+				widest = width;
+		}
 	}
 	return widest;
 }
@@ -96,16 +100,12 @@ static void print_head(struct dump_event_printer *printer)
 static void add_process(const struct dump_event_printer *printer, const struct ptl_event *event, struct ptl_bytes *text)
 {
 	const size_t start = text->size;
-	uint32_t process;
+	const char *name = flow_timeline_name_at(printer->timeline, event->pid, event->time);
 
-	if (event->pid == PTL_NO_ID) {
+	if (event->pid == PTL_NO_ID)
 		common_text_add(text, "-");
-	} else {
-		process = flow_timeline_process_at(printer->timeline, event->pid, event->time);
-		add_process_name(text,
-				 process == FLOW_NONE ? "" : flow_timeline_process(printer->timeline, process)->name,
-				 event->pid);
-	}
+	else
+		add_process_name(text, name ? name : "", event->pid);
 	common_text_pad(text, start, printer->process_width);
 }
 
@@ -370,7 +370,7 @@ static void json_descriptor(struct dump_event_printer *printer, const struct ptl
 static void json_owner(struct dump_event_printer *printer, const struct ptl_event *event)
 {
 	struct common_json *json = &printer->run->json_out;
-	uint32_t process;
+	const char *name = flow_timeline_name_at(printer->timeline, event->pid, event->time);
 
 	if (event->cpu != PTL_NO_CPU)
 		common_json_u64(json, "cpu", event->cpu);
@@ -378,11 +378,8 @@ static void json_owner(struct dump_event_printer *printer, const struct ptl_even
 		common_json_u64(json, "pid", event->pid);
 	if (event->tid != PTL_NO_ID)
 		common_json_u64(json, "tid", event->tid);
-	if (event->pid == PTL_NO_ID)
-		return;
-	process = flow_timeline_process_at(printer->timeline, event->pid, event->time);
-	if (process != FLOW_NONE)
-		common_json_string(json, "process", flow_timeline_process(printer->timeline, process)->name);
+	if (name)
+		common_json_string(json, "process", name);
 }
 
 static void json_extended(struct dump_event_printer *printer, const struct ptl_event *event)

@@ -112,14 +112,10 @@ static void add_tid(const struct row *row, struct ptl_bytes *text)
 
 static void add_process(const struct row *row, struct ptl_bytes *text)
 {
-	const struct flow_timeline *timeline = row->printer->timeline;
-	uint32_t process;
+	const char *name = flow_timeline_name_at(row->printer->timeline, row->event->pid, row->event->time);
 
-	if (row->event->pid == PTL_NO_ID)
-		return;
-	process = flow_timeline_process_at(timeline, row->event->pid, row->event->time);
-	if (process != FLOW_NONE)
-		common_text_add(text, flow_timeline_process(timeline, process)->name);
+	if (name)
+		common_text_add(text, name);
 }
 
 static void add_activity(const struct row *row, struct ptl_bytes *text)

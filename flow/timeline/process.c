@@ -134,13 +134,12 @@ static int add_program(struct flow_timeline *timeline, struct flow_process_state
 		.path = flow_timeline_text(timeline, path),
 		.command_line = flow_timeline_text(timeline, command_line),
 	};
-	const char *name;
 	int status;
 
 	if (!program.path || !program.command_line)
 		return common_fail_memory("program", 0);
-	name = program_name_of(timeline, &program);
-	if (!name)
+	program.name = program_name_of(timeline, &program);
+	if (!program.name)
 		return common_fail_memory("program", 0);
 	status = flow_timeline_grow((void **)&state->programs, state->data.program_count, &state->program_capacity,
 				    sizeof(program));
@@ -148,7 +147,7 @@ static int add_program(struct flow_timeline *timeline, struct flow_process_state
 		return status;
 	state->programs[state->data.program_count++] = program;
 	state->data.programs = state->programs;
-	state->data.name = name;
+	state->data.name = program.name;
 	return 0;
 }
 

@@ -91,11 +91,27 @@ const struct flow_program *flow_timeline_program_at(const struct flow_timeline *
 						    uint64_t time)
 {
 	const struct flow_timeline_process *data = &timeline->processes[process].data;
-	size_t i = data->program_count;
+	const size_t begun = COMMON_PARTITION(data->program_count, i, data->programs[i].time <= time);
 
-	while (i > 1 && data->programs[i - 1].time > time)
-		i--;
-	return i ? &data->programs[i - 1] : NULL;
+	return data->program_count ? &data->programs[begun ? begun - 1 : 0] : NULL;
+}
+
+const char *flow_timeline_process_name(const struct flow_timeline *timeline, uint32_t process, uint64_t time)
+{
+	const struct flow_program *program = process == FLOW_NONE || !time
+						     ? NULL
+						     : flow_timeline_program_at(timeline, process, time);
+
+	if (program && *program->name)
+		return program->name;
+	return process == FLOW_NONE ? "" : timeline->processes[process].data.name;
+}
+
+const char *flow_timeline_name_at(const struct flow_timeline *timeline, uint32_t pid, uint64_t time)
+{
+	const uint32_t process = pid == PTL_NO_ID ? FLOW_NONE : flow_timeline_process_at(timeline, pid, time);
+
+	return process == FLOW_NONE ? NULL : flow_timeline_process_name(timeline, process, time);
 }
 
 /* ---- versions ---------------------------------------------------------------------------- */

@@ -24,6 +24,7 @@
 /* A program run by a process: the first at the process's start, another at each exec. */
 struct flow_program {
 	uint64_t time;
+	const char *name;         /* last component of the path, or of the command line's first word; "": unknown */
 	const char *path;         /* never NULL */
 	const char *command_line; /* never NULL */
 };
@@ -54,8 +55,7 @@ struct flow_timeline_process {
 	int32_t exit_status; /* exit status in the encoding of wait(2) */
 	/* signal that ended the process, with its thread; signal 0: none, or the trace does not tell the thread */
 	struct flow_fatal_signal fatal;
-	/* last component of the last program's path, or of the first word of its command line; "": unknown */
-	const char *name;
+	const char *name;                    /* of the last program; "": unknown */
 	const struct flow_program *programs; /* programs in order of time; at least one unless implied */
 	size_t program_count;
 	const uint32_t *images; /* indexes of the images, in order of load */
@@ -147,6 +147,13 @@ uint32_t flow_timeline_thread_at(const struct flow_timeline *timeline, uint32_t 
 /* Returns the program that the process ran at time; NULL for an implied process. */
 const struct flow_program *flow_timeline_program_at(const struct flow_timeline *timeline, uint32_t process,
 						    uint64_t time);
+/*
+ * Returns the name of the program that the process ran at time; 0: the time is unknown. If time or program's name is
+ * unknown: the name of the last program. "": no name is known, or process is FLOW_NONE.
+ */
+const char *flow_timeline_process_name(const struct flow_timeline *timeline, uint32_t process, uint64_t time);
+/* As flow_timeline_process_name, by pid. NULL: pid is PTL_NO_ID, or no process ever had the pid. */
+const char *flow_timeline_name_at(const struct flow_timeline *timeline, uint32_t pid, uint64_t time);
 
 /*
  * From `time` on, a CPU ran this thread. pid 0, tid 0: the idle thread. pid and tid PTL_NO_ID: an unknown thread. pid

@@ -115,6 +115,29 @@ def names():
     check("names: a thread that was renamed", "compositor" in shown and "Web Content" not in shown, shown)
 
 
+def names_by_time():
+    """The process of an event has the name of the time: of the shell up to exec, of the program from then on."""
+    data = Data(Event(BASIC))
+    data.fork(60, 1, 60, 1)
+    data.comm(60, 60, "sh")
+    data.map(60, 60, 0x400000, 0x1000, "/bin/sh")
+    data.sample(0x400100, 60, 60, MS)
+    for at, name in ((2, "first"), (4, "second")):
+        data.comm(60, 60, name, at * MS, EXEC)
+        data.map(60, 60, 0x400000, 0x1000, "/opt/" + name, at * MS)
+        data.sample(0x400100, 60, 60, (at + 1) * MS)
+    events = converted("bytime", data)
+    expected = ["sh", "first", "second"]
+    found = [event["process"] for event in events if event["event"] == "Sample"]
+    check("names by time: JSON", found == expected, found)
+    shown = [line.split()[2] for line in run(dump, "events", "bytime.ptl").stdout.splitlines() if "/Sample" in line]
+    check("names by time: text", shown == expected, shown)
+    rows = [line for line in run(dump, "events", "--csv", "bytime.ptl").stdout.splitlines() if "Sample" in line]
+    check("names by time: CSV", len(rows) == 3 and all(name in row for name, row in zip(expected, rows)), rows)
+    named = [process["name"] for process in listing("processes", "--json", "bytime.ptl")]
+    check("names by time: a process is called after its last program", named == ["second"], named)
+
+
 def old_names():
     """Kernels before 3.16 do not say whether a COMM record is an exec: what follows says so."""
     data = Data(Event(BASIC, flags=0))
@@ -292,6 +315,7 @@ guest_samples()
 ends_twice()
 outside()
 names()
+names_by_time()
 old_names()
 mappings()
 plan()

@@ -212,13 +212,11 @@ static void write_comment(struct packet_file *file, const struct ptl_event *even
 			  const char *interface)
 {
 	struct ptl_bytes *text = &file->comment;
-	const uint32_t process = event->pid == PTL_NO_ID
-					 ? FLOW_NONE
-					 : flow_timeline_process_at(file->timeline, event->pid, event->time);
+	const char *name = flow_timeline_name_at(file->timeline, event->pid, event->time);
 
 	text->size = 0;
-	if (process != FLOW_NONE && *flow_timeline_process(file->timeline, process)->name)
-		common_text_safe(text, flow_timeline_process(file->timeline, process)->name);
+	if (name && *name)
+		common_text_safe(text, name);
 	else if (event->pid != PTL_NO_ID)
 		common_text_add(text, "process");
 	if (event->pid != PTL_NO_ID)

@@ -124,12 +124,9 @@ static void get_tid(struct dump_row *row, struct dump_row_value *value)
 
 static void get_process(struct dump_row *row, struct dump_row_value *value)
 {
-	const struct flow_timeline *timeline = row->trace->timeline;
 	const struct ptl_event *event = event_of(row);
-	const uint32_t process = event->pid == PTL_NO_ID ? FLOW_NONE
-							 : flow_timeline_process_at(timeline, event->pid, event->time);
 
-	dump_row_text(value, process == FLOW_NONE ? NULL : flow_timeline_process(timeline, process)->name);
+	dump_row_text(value, flow_timeline_name_at(row->trace->timeline, event->pid, event->time));
 }
 
 static void get_build_id(struct dump_row *row, struct dump_row_value *value)
