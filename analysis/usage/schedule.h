@@ -121,6 +121,9 @@ void usage_schedule_free(struct usage_schedule *schedule);
 /* Whether the trace has context switches in any form, without reading its events. */
 bool usage_schedule_possible(const struct ptl_trace *trace, const struct flow_timeline *timeline);
 
+/* Names of states, as in JSON. */
+extern const char *const usage_state_names[];
+
 /* Appends "NAME PID/TID", the name of a special number, or "unknown". Safe for a terminal. */
 void usage_thread_text(const struct usage_schedule *schedule, const struct flow_timeline *timeline, uint32_t thread,
 		       struct ptl_bytes *text);

@@ -12,6 +12,13 @@ bool usage_rows_want(const struct usage_schedule *schedule, const struct analysi
 					    schedule->threads[thread].tid);
 }
 
+bool usage_rows_want_pair(const struct usage_schedule *schedule, const struct analysis_input *input, uint32_t a,
+			  uint32_t b)
+{
+	return (a < schedule->thread_count && usage_rows_want(schedule, input, a)) ||
+	       (b < schedule->thread_count && usage_rows_want(schedule, input, b));
+}
+
 /* ---- CPUs ------------------------------------------------------------------------------------------ */
 
 /* Counts the CPUs of all machines, and CPUs that no machine record has. */
@@ -162,4 +169,12 @@ void usage_rows_free(struct usage_rows *rows)
 	free(rows->threads);
 	free(rows->processes);
 	*rows = (struct usage_rows){.thread_count = 0};
+}
+
+const char *usage_process_name(const struct usage_process *process, const struct usage_schedule *schedule,
+			       const struct flow_timeline *timeline)
+{
+	const char *name = process->process == FLOW_NONE ? "" : flow_timeline_process(timeline, process->process)->name;
+
+	return *name ? name : usage_thread_name(&schedule->threads[process->thread], timeline);
 }

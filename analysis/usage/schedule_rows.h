@@ -37,5 +37,11 @@ int usage_rows_make(struct usage_rows *rows, const struct usage_schedule *schedu
 void usage_rows_free(struct usage_rows *rows);
 /* Whether the selection has the thread. Special numbers belong to every selection. */
 bool usage_rows_want(const struct usage_schedule *schedule, const struct analysis_input *input, uint32_t thread);
+/* Whether --pid and --tid select a thread of the pair. */
+bool usage_rows_want_pair(const struct usage_schedule *schedule, const struct analysis_input *input, uint32_t a,
+			  uint32_t b);
+/* Returns the name of a process; "" unknown. Not safe for a terminal. */
+const char *usage_process_name(const struct usage_process *process, const struct usage_schedule *schedule,
+			       const struct flow_timeline *timeline);
 
 #endif

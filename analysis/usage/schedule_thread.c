@@ -80,6 +80,12 @@ int usage_thread_find(struct usage_schedule *schedule, uint32_t tid, uint32_t pi
 
 /* ---- names ----------------------------------------------------------------------------------------- */
 
+const char *const usage_state_names[] = {
+	[USAGE_RUNNING] = "running", [USAGE_WAITING] = "waiting", [USAGE_SLEEPING] = "sleeping",
+	[USAGE_BLOCKED] = "blocked", [USAGE_OFF] = "off",         [USAGE_UNKNOWN] = "unknown",
+	[USAGE_ENDED] = "ended",
+};
+
 const char *usage_thread_name(const struct usage_thread *thread, const struct flow_timeline *timeline)
 {
 	if (*thread->timeline_name)

@@ -35,29 +35,6 @@ static const struct common_option own_options[] = {
 	{NULL},
 };
 
-const char *const dump_cpu_state_names[] = {
-	[USAGE_RUNNING] = "running", [USAGE_WAITING] = "waiting", [USAGE_SLEEPING] = "sleeping",
-	[USAGE_BLOCKED] = "blocked", [USAGE_OFF] = "off",         [USAGE_UNKNOWN] = "unknown",
-	[USAGE_ENDED] = "ended",
-};
-
-const char *dump_cpu_process_name(const struct dump_cpu_run *cpu_run, const struct usage_process *process)
-{
-	const char *name = process->process == FLOW_NONE
-				   ? ""
-				   : flow_timeline_process(cpu_run->timeline, process->process)->name;
-
-	return *name ? name : usage_thread_name(&cpu_run->schedule->threads[process->thread], cpu_run->timeline);
-}
-
-bool dump_cpu_wants_pair(const struct dump_cpu_run *cpu_run, uint32_t a, uint32_t b)
-{
-	const struct usage_schedule *schedule = cpu_run->schedule;
-
-	return (a < schedule->thread_count && usage_rows_want(schedule, cpu_run->input, a)) ||
-	       (b < schedule->thread_count && usage_rows_want(schedule, cpu_run->input, b));
-}
-
 /* Says what the sums lack. */
 static void note_missing(const struct dump_cpu_run *cpu_run)
 {

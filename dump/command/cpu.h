@@ -35,12 +35,4 @@ static inline bool dump_cpu_is_full(const struct dump_cpu_run *cpu_run, uint64_t
 	return cpu_run->limited && shown >= cpu_run->limit;
 }
 
-/* Names of states, as in JSON. */
-extern const char *const dump_cpu_state_names[];
-
-/* Returns the name of a process; "" unknown. Not safe for a terminal. */
-const char *dump_cpu_process_name(const struct dump_cpu_run *cpu_run, const struct usage_process *process);
-/* Whether --pid and --tid select a thread of the pair. */
-bool dump_cpu_wants_pair(const struct dump_cpu_run *cpu_run, uint32_t a, uint32_t b);
-
 #endif

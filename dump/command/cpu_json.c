@@ -42,7 +42,7 @@ static void put_thread(const struct dump_cpu_run *cpu_run, const char *key, uint
 static void put_times(struct common_json *json, const uint64_t times[USAGE_STATES])
 {
 	for (unsigned i = 0; i < USAGE_STATES; i++)
-		common_json_u64(json, dump_cpu_state_names[i], times[i]);
+		common_json_u64(json, usage_state_names[i], times[i]);
 }
 
 static void put_counts(const struct dump_cpu_run *cpu_run, uint64_t switches, uint64_t preempted, uint64_t wakes,
@@ -118,7 +118,7 @@ static void put_processes(const struct dump_cpu_run *cpu_run)
 		common_json_string(json, "type", "process");
 		if (process->pid != PTL_NO_ID)
 			common_json_u64(json, "pid", process->pid);
-		common_json_string(json, "name", dump_cpu_process_name(cpu_run, process));
+		common_json_string(json, "name", usage_process_name(process, cpu_run->schedule, cpu_run->timeline));
 		common_json_u64(json, "threads", process->threads);
 		put_times(json, process->times);
 		put_counts(cpu_run, process->switches, process->preempted, process->wakes, &process->delay);
@@ -158,7 +158,7 @@ static int put_pairs(const struct dump_cpu_run *cpu_run, const struct usage_pair
 	for (size_t i = 0; i < pairs->count && !dump_cpu_is_full(cpu_run, shown); i++) {
 		const struct usage_pair *pair = &pairs->list[order[i]];
 
-		if (!dump_cpu_wants_pair(cpu_run, pair->a, pair->b))
+		if (!usage_rows_want_pair(cpu_run->schedule, cpu_run->input, pair->a, pair->b))
 			continue;
 		common_json_object(json, NULL);
 		common_json_string(json, "type", wakes ? "waker" : "ahead");
@@ -190,7 +190,8 @@ static int put_chains(const struct dump_cpu_run *cpu_run)
 	for (size_t i = 0; i < chains->count && !dump_cpu_is_full(cpu_run, shown); i++) {
 		const struct usage_chain *chain = &chains->list[order[i]];
 
-		if (!chain->count || !dump_cpu_wants_pair(cpu_run, chain->thread, chain->thread))
+		if (!chain->count ||
+		    !usage_rows_want_pair(cpu_run->schedule, cpu_run->input, chain->thread, chain->thread))
 			continue;
 		common_json_object(json, NULL);
 		common_json_string(json, "type", "chain");
@@ -249,7 +250,7 @@ int dump_cpu_json_slice(void *context, const struct usage_schedule *schedule, co
 		dump_json_time(cpu_run->run, "ready", slice->ready_at);
 	if (slice->waker != USAGE_NOBODY)
 		put_thread(cpu_run, "waker", slice->waker);
-	common_json_string(json, "after", dump_cpu_state_names[slice->after]);
+	common_json_string(json, "after", usage_state_names[slice->after]);
 	put_end(json);
 	return dump_output_check(cpu_run->run);
 }

@@ -125,7 +125,7 @@ static int text_processes(const struct dump_cpu_run *cpu_run)
 		count_cell(&table, process->switches);
 		mean_cell(&table, process->delay.total, process->delay.count);
 		duration_cell(&table, process->delay.longest, DUMP_STYLE_PLAIN);
-		dump_cell(&table, DUMP_STYLE_PLAIN, dump_cpu_process_name(cpu_run, process));
+		dump_cell(&table, DUMP_STYLE_PLAIN, usage_process_name(process, cpu_run->schedule, cpu_run->timeline));
 	}
 	return end_list(cpu_run, &table, "processes", i, cpu_run->rows->process_count);
 }
@@ -168,7 +168,8 @@ static int text_pairs(const struct dump_cpu_run *cpu_run, const struct usage_pai
 	for (size_t i = 0; i < pairs->count; i++) {
 		const struct usage_pair *pair = &pairs->list[order[i]];
 
-		if (!dump_cpu_wants_pair(cpu_run, pair->a, pair->b) || dump_cpu_is_full(cpu_run, all++))
+		if (!usage_rows_want_pair(cpu_run->schedule, cpu_run->input, pair->a, pair->b) ||
+		    dump_cpu_is_full(cpu_run, all++))
 			continue;
 		count_cell(table, pair->count);
 		duration_cell(table, pair->total, DUMP_STYLE_BOLD);
@@ -219,7 +220,8 @@ static int text_chains(const struct dump_cpu_run *cpu_run)
 	for (size_t i = 0; i < chains->count; i++) {
 		const struct usage_chain *chain = &chains->list[order[i]];
 
-		if (!chain->count || !dump_cpu_wants_pair(cpu_run, chain->thread, chain->thread) ||
+		if (!chain->count ||
+		    !usage_rows_want_pair(cpu_run->schedule, cpu_run->input, chain->thread, chain->thread) ||
 		    dump_cpu_is_full(cpu_run, all++))
 			continue;
 		count_cell(&table, chain->count);
@@ -267,7 +269,7 @@ int dump_cpu_text_slice(void *context, const struct usage_schedule *schedule, co
 	common_text_add(&text, "  ");
 	add_padded(&text, slice->to - slice->from, true);
 	add_padded(&text, slice->from - slice->ready_at, slice->ready_at && slice->ready_at <= slice->from);
-	common_text_format(&text, "%-10s", dump_cpu_state_names[slice->after]);
+	common_text_format(&text, "%-10s", usage_state_names[slice->after]);
 	usage_thread_text(schedule, cpu_run->timeline, slice->thread, &text);
 	if (slice->waker != USAGE_NOBODY) {
 		common_text_add(&text, ", woken by ");
