@@ -7,7 +7,6 @@
 #include "common/error.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
-#include "common/thread_pool.h"
 #include "dump/command/commands.h"
 #include "dump/command/flow.h"
 #include "dump/flow/flow_view.h"
@@ -42,17 +41,6 @@ static const struct common_option own_options[] = {
 	 COMMON_FLAG(struct flow_options, bounds)},
 	{NULL},
 };
-
-/*
- * Returns the default number of threads. Lines formatted ahead wait in memory: up to 4 segments per thread, and
- * thousands of bytes of text per byte of packets. A few threads are faster than any output.
- */
-unsigned dump_flow_threads(enum dump_flow_level level)
-{
-	const unsigned most = level == DUMP_FLOW_INSN ? 4 : 16, cpus = common_cpu_count();
-
-	return cpus < most ? cpus : most;
-}
 
 #define THREAD_WIDTH_MIN 18 /* "cc1plus/4711" */
 #define THREAD_WIDTH_MAX 40

@@ -17,9 +17,6 @@ struct flow_options {
 	struct common_string_list where;
 };
 
-/* Returns the default number of threads. */
-unsigned dump_flow_threads(enum dump_flow_level level);
-
 /* flow_follow.c: shows the flow of a growing trace, one time span after another. */
 int dump_flow_follow(struct dump_run *run, struct dump_flow_print *print, const struct query_row *where);
 

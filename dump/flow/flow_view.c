@@ -523,6 +523,17 @@ static void return_text(void *context, struct ptl_bytes *text)
 	dump_text_pool_return(context, text);
 }
 
+/*
+ * Returns the default number of threads. Lines formatted ahead wait in memory: up to 4 segments per thread, and
+ * thousands of bytes of text per byte of packets. A few threads are faster than any output.
+ */
+unsigned dump_flow_threads(enum dump_flow_level level)
+{
+	const unsigned most = level == DUMP_FLOW_INSN ? 4 : 16, cpus = common_cpu_count();
+
+	return cpus < most ? cpus : most;
+}
+
 int dump_flow_view_run(struct dump_flow_run *flow_run, const struct flow_view_options *options)
 {
 	struct view view = {

@@ -21,6 +21,9 @@ struct dump_flow_run {
 	bool shown;
 };
 
+/* Returns the default number of threads. */
+unsigned dump_flow_threads(enum dump_flow_level level);
+
 /*
  * Runs the view. options->by_time must equal print->merged. Workers format segments; text is written in order. Returns
  * a status of flow_view_run or dump_output_check.
