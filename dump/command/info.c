@@ -16,59 +16,6 @@
 
 #define LABEL_WIDTH 16
 
-const char *dump_kind_name(uint32_t kind, char room[16])
-{
-	static const char *const names[] = {
-		[PTL_KIND_METADATA] = "metadata", [PTL_KIND_EVENTS] = "events", [PTL_KIND_PT] = "pt",
-		[PTL_KIND_BLOB] = "blobs",        [PTL_KIND_INDEX] = "index",   [PTL_KIND_TRUTH] = "truth",
-	};
-
-	if (kind < sizeof(names) / sizeof(names[0]) && names[kind])
-		return names[kind];
-	snprintf(room, 16, "kind %" PRIu32, kind);
-	return room;
-}
-
-const char *dump_clock_name(uint32_t clock)
-{
-	static const char *const names[] = {
-		[PTL_CLOCK_MONOTONIC] = "monotonic", [PTL_CLOCK_MONOTONIC_RAW] = "monotonic-raw",
-		[PTL_CLOCK_PERF] = "perf",           [PTL_CLOCK_VIRTUAL] = "virtual",
-		[PTL_CLOCK_NONE] = "none",           [PTL_CLOCK_QPC] = "qpc",
-		[PTL_CLOCK_SYSTEM] = "system",       [PTL_CLOCK_CYCLES] = "cycles",
-	};
-
-	return clock < sizeof(names) / sizeof(names[0]) && names[clock] ? names[clock] : "unknown";
-}
-
-const char *dump_timing_name(uint32_t timing)
-{
-	static const char *const names[] = {
-		[PTL_TIMING_NONE] = "none",
-		[PTL_TIMING_TSC] = "tsc",
-		[PTL_TIMING_MTC] = "mtc",
-		[PTL_TIMING_CYC] = "cyc",
-	};
-
-	return timing < sizeof(names) / sizeof(names[0]) ? names[timing] : "unknown";
-}
-
-struct dump_trace_sizes dump_trace_sizes(const struct ptl_trace *trace)
-{
-	struct dump_trace_sizes sizes = {.file = ptl_trace_size(trace)};
-	const size_t count = ptl_buffer_count(trace), blobs = ptl_blob_count(trace);
-
-	for (size_t i = 0; i < count; i++) {
-		const struct ptl_buffer *buffer = ptl_buffer_at(trace, i);
-
-		sizes.raw += buffer->raw_size;
-		sizes.stored += buffer->stored_size;
-	}
-	for (size_t i = 0; i < blobs; i++)
-		sizes.blobs += ptl_blob_at(trace, i)->size;
-	return sizes;
-}
-
 /* ---- text ---------------------------------------------------------------------------------------- */
 
 static const struct dump_info_options *options_of(const struct dump_run *run)
@@ -115,9 +62,8 @@ static const char *completeness(const struct ptl_trace *trace)
 	return "yes";
 }
 
-static void put_file(struct page *page)
+static void put_file(struct page *page, const struct dump_trace_sizes *sizes)
 {
-	const struct dump_trace_sizes sizes = dump_trace_sizes(page->trace);
 	uint16_t major, minor;
 
 	ptl_trace_version(page->trace, &major, &minor);
@@ -125,11 +71,11 @@ static void put_file(struct page *page)
 	common_text_format(&page->text, "PTL %u.%u", major, minor);
 	put_label(page, "format");
 	put_words(page, "complete", completeness(page->trace));
-	common_text_size(&page->text, sizes.file);
+	common_text_size(&page->text, sizes->file);
 	common_text_add(&page->text, ", of ");
-	common_text_size(&page->text, sizes.raw);
+	common_text_size(&page->text, sizes->raw);
 	common_text_add(&page->text, " before compression (stored ");
-	common_text_share(&page->text, sizes.stored, sizes.raw);
+	common_text_share(&page->text, sizes->stored, sizes->raw);
 	common_text_add(&page->text, ")");
 	put_label(page, "size");
 }
@@ -539,12 +485,12 @@ static int put_failures(struct page *page)
 	return status;
 }
 
-static int show_text(struct dump_run *run, size_t broken_blobs)
+static int show_text(struct dump_run *run, const struct dump_trace_sizes *sizes, size_t broken_blobs)
 {
 	struct page page = {.run = run, .trace = run->trace};
 	int status = put_failures(&page);
 
-	put_file(&page);
+	put_file(&page, sizes);
 	put_machine(&page);
 	put_machines(&page);
 	put_clock(&page);
@@ -567,14 +513,32 @@ static int show_text(struct dump_run *run, size_t broken_blobs)
 	return status;
 }
 
+static struct dump_trace_sizes trace_sizes(const struct ptl_trace *trace)
+{
+	struct dump_trace_sizes sizes = {.file = ptl_trace_size(trace)};
+	const size_t count = ptl_buffer_count(trace), blobs = ptl_blob_count(trace);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct ptl_buffer *buffer = ptl_buffer_at(trace, i);
+
+		sizes.raw += buffer->raw_size;
+		sizes.stored += buffer->stored_size;
+	}
+	for (size_t i = 0; i < blobs; i++)
+		sizes.blobs += ptl_blob_at(trace, i)->size;
+	return sizes;
+}
+
 static int info_run(struct dump_run *run)
 {
 	size_t broken_blobs = 0;
+	struct dump_trace_sizes sizes;
 	int status = options_of(run)->check ? dump_info_check(run, &broken_blobs) : 0;
 
 	if (status < 0)
 		return status;
-	return run->options->json ? dump_info_json(run, broken_blobs) : show_text(run, broken_blobs);
+	sizes = trace_sizes(run->trace);
+	return run->options->json ? dump_info_json(run, &sizes, broken_blobs) : show_text(run, &sizes, broken_blobs);
 }
 
 static const struct common_option own_options[] = {

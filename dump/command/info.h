@@ -12,8 +12,6 @@ struct dump_trace_sizes {
 	uint64_t blobs;  /* raw bytes of code, symbols, and other blobs */
 };
 
-struct dump_trace_sizes dump_trace_sizes(const struct ptl_trace *trace);
-
 /* Return a name, never NULL; unknown values get a name too. room: buffer for the name of an unknown kind. */
 const char *dump_kind_name(uint32_t kind, char room[16]);
 const char *dump_clock_name(uint32_t clock);
@@ -24,7 +22,7 @@ struct dump_info_options {
 	bool check;
 };
 
-int dump_info_json(struct dump_run *run, size_t broken_blobs);
+int dump_info_json(struct dump_run *run, const struct dump_trace_sizes *sizes, size_t broken_blobs);
 
 /*
  * Reads each buffer, blob and event, which completes the trace's list of damage. *broken_blobs: number of incomplete

@@ -209,10 +209,9 @@ static int put_failures(struct dump_run *run)
 	return status;
 }
 
-int dump_info_json(struct dump_run *run, size_t broken_blobs)
+int dump_info_json(struct dump_run *run, const struct dump_trace_sizes *sizes, size_t broken_blobs)
 {
 	const struct ptl_machine *machine = ptl_trace_machine(run->trace);
-	const struct dump_trace_sizes sizes = dump_trace_sizes(run->trace);
 	struct common_json *json = &run->json_out;
 	uint16_t major, minor;
 	int status;
@@ -223,9 +222,9 @@ int dump_info_json(struct dump_run *run, size_t broken_blobs)
 	common_json_u64(json, "version_major", major);
 	common_json_u64(json, "version_minor", minor);
 	common_json_bool(json, "complete", ptl_trace_complete(run->trace));
-	common_json_u64(json, "size", sizes.file);
-	common_json_u64(json, "raw_size", sizes.raw);
-	common_json_u64(json, "stored_size", sizes.stored);
+	common_json_u64(json, "size", sizes->file);
+	common_json_u64(json, "raw_size", sizes->raw);
+	common_json_u64(json, "stored_size", sizes->stored);
 	common_json_string(json, "source", machine->source);
 	common_json_bool(json, "software", machine->software);
 	common_json_bool(json, "redacted", machine->redacted);
