@@ -75,3 +75,10 @@ void usage_io_rows_free(struct usage_io_rows *rows)
 	free(rows->rows);
 	*rows = (struct usage_io_rows){.count = 0};
 }
+
+const char *usage_io_process_name(const struct usage_io *io, const struct flow_timeline *timeline, uint32_t process)
+{
+	const uint32_t index = io->processes[process].process;
+
+	return index == FLOW_NONE ? "" : flow_timeline_process(timeline, index)->name;
+}

@@ -25,5 +25,7 @@ int usage_io_rows_make(struct usage_io_rows *rows, const struct usage_io *io, co
 void usage_io_rows_free(struct usage_io_rows *rows);
 /* Returns the bytes read and written. */
 uint64_t usage_io_bytes(const struct usage_io_sum *sum);
+/* Returns the name of a process of a row; "" unknown. Not safe for a terminal. */
+const char *usage_io_process_name(const struct usage_io *io, const struct flow_timeline *timeline, uint32_t process);
 
 #endif

@@ -44,13 +44,6 @@ static const struct common_option own_options[] = {
 	{NULL},
 };
 
-const char *dump_io_process_name(const struct dump_io_run *io_run, uint32_t process)
-{
-	const uint32_t index = io_run->io->processes[process].process;
-
-	return index == FLOW_NONE ? "" : flow_timeline_process(io_run->timeline, index)->name;
-}
-
 /* Says what the sums lack. */
 static void note_missing(const struct dump_io_run *io_run)
 {

@@ -22,7 +22,4 @@ struct dump_io_run {
 int dump_io_text(const struct dump_io_run *io_run);
 int dump_io_json(const struct dump_io_run *io_run);
 
-/* Returns the name of a process of a row; "" unknown. Not safe for a terminal. */
-const char *dump_io_process_name(const struct dump_io_run *io_run, uint32_t process);
-
 #endif

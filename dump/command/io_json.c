@@ -32,7 +32,7 @@ static void put_row(const struct dump_io_run *io_run, const char *type, enum usa
 	if (row->process != FLOW_NONE) {
 		if (io_run->io->processes[row->process].pid != PTL_NO_ID)
 			common_json_u64(json, "pid", io_run->io->processes[row->process].pid);
-		common_json_string(json, "process", dump_io_process_name(io_run, row->process));
+		common_json_string(json, "process", usage_io_process_name(io_run->io, io_run->timeline, row->process));
 	}
 	if (row->object != FLOW_NONE) {
 		const struct usage_io_object *object = &io_run->io->objects[row->object];

@@ -17,13 +17,15 @@ static const char *const by_headings[] = {
 static void add_process(const struct dump_io_run *io_run, struct ptl_bytes *text, uint32_t process)
 {
 	const uint32_t pid = io_run->io->processes[process].pid;
+	const char *name;
 
 	if (pid == PTL_NO_ID) {
 		common_text_add(text, "[unknown]");
 		return;
 	}
-	common_text_safe(text, dump_io_process_name(io_run, process));
-	common_text_format(text, "%s%" PRIu32, *dump_io_process_name(io_run, process) ? " " : "", pid);
+	name = usage_io_process_name(io_run->io, io_run->timeline, process);
+	common_text_safe(text, name);
+	common_text_format(text, "%s%" PRIu32, *name ? " " : "", pid);
 }
 
 /* ---- the first lines ------------------------------------------------------------------------------- */
