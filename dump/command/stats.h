@@ -7,8 +7,6 @@
 #include "dump/run/command.h"
 #include "flow/timeline/timeline.h"
 
-#define STATS_GAPS_DEFAULT 10
-
 struct stats_options {
 	struct dump_options shared; /* must come first: see dump/run/command.h */
 	bool hash;
@@ -17,11 +15,11 @@ struct stats_options {
 	uint64_t gaps;
 };
 
-struct analysis_stats_wanted dump_stats_wanted(const struct stats_options *options);
-/* Prints text or JSON. */
-int dump_stats_show(struct dump_run *run, const struct flow_timeline *timeline, const struct analysis_stats *stats);
+/* Prints text or JSON. unmapped: instructions executed outside all images. */
+int dump_stats_print(struct dump_run *run, const struct flow_timeline *timeline, const struct analysis_stats *stats,
+		     uint64_t unmapped);
 
 /* stats_follow.c: counts a growing trace, and shows the counts repeatedly. */
-int dump_stats_follow(struct dump_run *run);
+int dump_stats_follow(struct dump_run *run, const struct analysis_stats_wanted *wanted);
 
 #endif

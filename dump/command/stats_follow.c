@@ -180,7 +180,7 @@ static int show_stats_so_far(struct follow *follow)
 	if (status == 0 && !run->options->json)
 		show_time(run);
 	if (status == 0)
-		status = dump_stats_show(run, follow->timeline, &all);
+		status = dump_stats_print(run, follow->timeline, &all, 0);
 	if (status == 0 && !run->options->json)
 		fputc('\n', run->out);
 	analysis_stats_free(&all);
@@ -217,12 +217,9 @@ static int stats_idle(struct dump_run *run)
 	return status;
 }
 
-int dump_stats_follow(struct dump_run *run)
+int dump_stats_follow(struct dump_run *run, const struct analysis_stats_wanted *wanted)
 {
-	struct follow follow = {
-		.run = run,
-		.wanted = dump_stats_wanted((const struct stats_options *)run->options),
-	};
+	struct follow follow = {.run = run, .wanted = *wanted};
 	int status;
 
 	run->idle = stats_idle;
