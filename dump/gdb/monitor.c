@@ -214,6 +214,14 @@ static void monitor_later(struct dump_gdb_process *process, const char *words, s
 		common_text_add(text, "the window is at the end of the trace\n");
 }
 
+static void monitor_event(struct dump_gdb_process *process, const char *words, struct ptl_bytes *text)
+{
+	struct dump_gdb_window window = {.instructions = process->window.instructions};
+
+	if (dump_gdb_monitor_find_event(process, words, &window.last_time, text))
+		monitor_move(process, &window, text);
+}
+
 /* ---- gaps ---------------------------------------------------------------------------------------- */
 
 static void monitor_gaps(struct dump_gdb_process *process, const char *words, struct ptl_bytes *text)
@@ -254,7 +262,7 @@ static const struct {
 	{"earlier", "", "the window before this window", monitor_earlier},
 	{"later", "", "the window behind this window", monitor_later},
 	{"event", "NAME", "the window that ends at the last event of this name before the end of the window",
-	 dump_gdb_monitor_event},
+	 monitor_event},
 	{"events", "[NAME]", "the events within the window, each with gdb's number of the next instruction",
 	 dump_gdb_monitor_events},
 	{"gaps", "", "the gaps of the window, with causes", monitor_gaps},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lists events of the window, and moves the window to an event. */
+/* Lists events of the window, and finds an event. */
 #include "dump/gdb/monitor_events.h"
 
 #include <inttypes.h>
@@ -9,7 +9,6 @@
 #include "analysis/event/event_names.h"
 #include "common/error.h"
 #include "common/text/text.h"
-#include "dump/gdb/monitor.h"
 #include "dump/print/event.h"
 
 #define EVENTS_MAX 1000u /* events in one answer */
@@ -168,16 +167,16 @@ void dump_gdb_monitor_events(struct dump_gdb_process *process, const char *words
 	free(search.places);
 }
 
-void dump_gdb_monitor_event(struct dump_gdb_process *process, const char *words, struct ptl_bytes *text)
+bool dump_gdb_monitor_find_event(struct dump_gdb_process *process, const char *words, uint64_t *time,
+				 struct ptl_bytes *text)
 {
 	struct event_search search = {.process = process};
-	struct dump_gdb_window window = {.instructions = process->window.instructions};
 	uint64_t first, last;
 
 	window_times(process, &first, &last);
 	if (!*words) {
 		common_text_add(text, "event needs the name of an event\n");
-		return;
+		return false;
 	}
 	/* Repeated calls go on to earlier events. */
 	if (process->window.last_time)
@@ -186,17 +185,14 @@ void dump_gdb_monitor_event(struct dump_gdb_process *process, const char *words,
 		last = 0;
 	if (search_run(&search, 0, last, words) < 0) {
 		add_failure(text);
-		return;
+		return false;
 	}
 	if (!search.count) {
 		common_text_add(text, "no such event before the end of the window\n");
-		return;
+		return false;
 	}
-	window.last_time = search.last;
-	if (dump_gdb_process_move(process, &window) < 0)
-		add_failure(text);
-	else
-		dump_gdb_monitor(process, "where", text);
+	*time = search.last;
+	return true;
 }
 
 void dump_gdb_monitor_near(struct dump_gdb_process *process, uint64_t tid, uint64_t time, struct ptl_bytes *text)
