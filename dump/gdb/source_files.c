@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "common/file.h"
 #include "common/program/message.h"
+#include "dump/gdb/folder.h"
 #include "flow/symbol/source_store.h"
 
 #define NAME_COST 128 /* counted bytes for each character of a name */
@@ -48,7 +49,7 @@ static bool write_source(const char *path, const uint8_t *data, size_t size)
 	return written;
 }
 
-int dump_gdb_sources_write(struct dump_gdb_files *files, struct ptl_trace *trace)
+int dump_gdb_sources_write(const char *folder, struct ptl_trace *trace, size_t *written)
 {
 	uint64_t left = FLOW_SOURCE_MAX, cut = 0, cost;
 
@@ -70,9 +71,9 @@ int dump_gdb_sources_write(struct dump_gdb_files *files, struct ptl_trace *trace
 		left -= cost;
 		if (ptl_blob_read(trace, attachment->hash, (size_t)FLOW_SOURCE_FILE_MAX, &data, &size) < 0)
 			continue;
-		path = dump_gdb_folder_entry(files, "/source", attachment->name);
+		path = dump_gdb_folder_entry(folder, "/source", attachment->name);
 		if (path)
-			files->sources += write_source(path, data, size);
+			*written += write_source(path, data, size);
 		free(path);
 		free(data);
 	}

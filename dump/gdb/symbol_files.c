@@ -5,7 +5,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include "common/text/text.h"
 #include "common/vector.h"
 #include "dump/export/perf/perf_cache.h"
+#include "dump/gdb/folder.h"
 #include "dump/gdb/source_files.h"
 #include "elf/debug_search.h"
 #include "flow/symbol/symbol.h"
@@ -33,35 +33,9 @@ struct maker {
 
 /* ---- the folder ---------------------------------------------------------------------------------- */
 
-static int folder_make(struct dump_gdb_files *files)
-{
-	const char *parent = getenv("TMPDIR");
-
-	if (asprintf(&files->folder, "%s/ptl-gdb-XXXXXX", parent && *parent ? parent : "/tmp") < 0) {
-		files->folder = NULL;
-		return common_fail_memory("a path", 0);
-	}
-	if (mkdtemp(files->folder))
-		return 0;
-	free(files->folder);
-	files->folder = NULL;
-	return common_fail_errno("cannot make a temporary folder");
-}
-
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-	(void)status;
-	(void)type;
-	(void)walk;
-	remove(path);
-	return 0;
-}
-
 void dump_gdb_files_remove(struct dump_gdb_files *files)
 {
-	if (files->folder)
-		nftw(files->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-	free(files->folder);
+	dump_gdb_folder_remove(files->folder);
 	free(files->libraries);
 	common_arena_free(&files->texts);
 }
@@ -75,31 +49,10 @@ static bool is_plain_path(const char *path)
 	       !strstr(path, "/./") && path[size - 1] != '/' && (size < 3 || strcmp(path + size - 3, "/..") != 0);
 }
 
-char *dump_gdb_folder_entry(const struct dump_gdb_files *files, const char *part, const char *path)
-{
-	struct ptl_bytes entry = {0};
-	char *text;
-
-	common_text_add(&entry, files->folder);
-	common_text_add(&entry, part);
-	common_text_add(&entry, path);
-	text = entry.failed ? NULL : strdup(common_text_string(&entry));
-	for (char *slash = text ? text + strlen(files->folder) + 1 : NULL; slash; slash = strchr(slash + 1, '/')) {
-		if (*slash != '/')
-			continue;
-		*slash = 0;
-		if (mkdir(text, 0700) < 0 && errno != EEXIST)
-			break;
-		*slash = '/';
-	}
-	common_bytes_free(&entry);
-	return text;
-}
-
 /* Makes a symbolic link to the file at FOLDER/PART/PATH. An existing entry stays. */
 static void folder_link(const struct dump_gdb_files *files, const char *part, const char *path, const char *file)
 {
-	char *entry = dump_gdb_folder_entry(files, part, path);
+	char *entry = dump_gdb_folder_entry(files->folder, part, path);
 
 	/* Without the link, gdb shows addresses without names. */
 	if (entry && symlink(file, entry) < 0 && errno == ENOMEM)
@@ -376,7 +329,7 @@ int dump_gdb_files_make(struct dump_gdb_files *files, struct dump_gdb_process *p
 	struct maker maker = {.files = files, .process = process};
 	struct dump_perf_code code = {.trace = run->trace};
 	uint64_t missing = 0;
-	int status = folder_make(files);
+	int status = dump_gdb_folder_make(&files->folder);
 
 	code.outside_count = flow_timeline_outside(process->timeline, &code.outside);
 	/* gdb itself demangles. */
@@ -393,7 +346,7 @@ int dump_gdb_files_make(struct dump_gdb_files *files, struct dump_gdb_process *p
 	dump_perf_cache_free(&maker.cache);
 	flow_symbols_close(maker.symbols);
 	if (status == 0)
-		status = dump_gdb_sources_write(files, run->trace);
+		status = dump_gdb_sources_write(files->folder, run->trace, &files->sources);
 	if (status == 0)
 		set_program(files, process);
 	return status;

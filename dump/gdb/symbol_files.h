@@ -24,10 +24,4 @@ int dump_gdb_files_make(struct dump_gdb_files *files, struct dump_gdb_process *p
 /* Removes the folder. */
 void dump_gdb_files_remove(struct dump_gdb_files *files);
 
-/*
- * Makes the folders of FOLDER/PART/PATH. PART and PATH begin with a slash, and PATH stays below PART. Returns the whole
- * path, which the caller frees; NULL without memory.
- */
-char *dump_gdb_folder_entry(const struct dump_gdb_files *files, const char *part, const char *path);
-
 #endif
