@@ -202,49 +202,6 @@ int dump_why_choose(struct dump_why *why)
 	return status;
 }
 
-/* ---- means --------------------------------------------------------------------------------------- */
-
-double dump_why_mean(const struct dump_why *why, uint64_t sum, enum dump_why_side side)
-{
-	return (double)sum / (double)why->counts[side];
-}
-
-double dump_why_excess(const struct dump_why *why, double slow, double other)
-{
-	return slow / (double)why->counts[DUMP_WHY_SLOW] - other / (double)why->counts[DUMP_WHY_OTHER];
-}
-
-double dump_why_node_excess(const struct dump_why *why, const struct dump_why_node_sum sums[DUMP_WHY_SIDES])
-{
-	return why->by_instructions
-		       ? dump_why_excess(why, sums[DUMP_WHY_SLOW].instructions, sums[DUMP_WHY_OTHER].instructions)
-		       : dump_why_excess(why, sums[DUMP_WHY_SLOW].time, sums[DUMP_WHY_OTHER].time);
-}
-
-uint32_t dump_why_path(const struct dump_why *why)
-{
-	uint32_t at = 0;
-
-	for (;;) {
-		const double enough = dump_why_node_excess(why, why->nodes[at].sums) / 2;
-		double largest = 0;
-		uint32_t found = 0;
-
-		for (uint32_t i = 1; i < why->node_count; i++) {
-			const double excess = why->nodes[i].parent == at ? dump_why_node_excess(why, why->nodes[i].sums)
-									 : 0;
-
-			if (excess > largest) {
-				largest = excess;
-				found = i;
-			}
-		}
-		if (!found || largest < enough)
-			return at;
-		at = found;
-	}
-}
-
 /* ---- the run ------------------------------------------------------------------------------------- */
 
 static int fail_empty(const struct dump_why *why)

@@ -369,3 +369,27 @@ int dump_why_paths(struct dump_why *why)
 	}
 	return status == 0 ? sum_functions(why) : status;
 }
+
+uint32_t dump_why_path(const struct dump_why *why)
+{
+	uint32_t at = 0;
+
+	for (;;) {
+		const double enough = dump_why_node_excess(why, why->nodes[at].sums) / 2;
+		double largest = 0;
+		uint32_t found = 0;
+
+		for (uint32_t i = 1; i < why->node_count; i++) {
+			const double excess = why->nodes[i].parent == at ? dump_why_node_excess(why, why->nodes[i].sums)
+									 : 0;
+
+			if (excess > largest) {
+				largest = excess;
+				found = i;
+			}
+		}
+		if (!found || largest < enough)
+			return at;
+		at = found;
+	}
+}
