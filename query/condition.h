@@ -51,6 +51,8 @@ int query_take_word_value(struct query_parser *parser, struct query_expr **expr)
 bool query_condition_number(const struct query_condition *condition, const struct query_value *number);
 bool query_condition_text(const struct query_condition *condition, const char *text, size_t size, bool any_case);
 
+/* ---- parse_condition.c ---------------------------------------------------------------------------- */
+
 /*
  * Parses a zero-terminated text as an expression with conditions whose value is true or false. Adds to fields and
  * conditions. name: for messages. Returns PTL_CORRUPT with messages as of rules; PTL_NO_MEMORY.

@@ -95,6 +95,18 @@ enum query_function {
 	QUERY_FUNCTIONS,
 };
 
+struct query_function_form {
+	const char *name;
+	uint8_t arguments; /* number of arguments */
+};
+extern const struct query_function_form query_function_forms[QUERY_FUNCTIONS];
+
+#define QUERY_QUANTIFIERS 3
+extern const char *const query_quantifier_names[QUERY_QUANTIFIERS]; /* in the order of QUERY_ANY */
+
+/* Whether the name is a function's, or a quantifier: any, all, count. */
+bool query_is_function(const char *name, size_t size);
+
 #define QUERY_ARGUMENTS_MAX 3
 
 /* A loop over an array. */

@@ -6,22 +6,6 @@
 #include "query/condition.h"
 #include "query/parser.h"
 
-const char *const query_header_names[QUERY_HEADERS] = {
-	"provider", "id",  "version", "channel",  "level",   "opcode",  "task", "keyword", "pid",
-	"tid",      "cpu", "time",    "activity", "related", "process", "path", "size",
-};
-
-static const struct {
-	const char *name;
-	uint8_t arguments;
-} functions[QUERY_FUNCTIONS] = {
-	[QUERY_HAS] = {"has", 1},         [QUERY_STR] = {"str", 1},         [QUERY_HEX] = {"hex", 1},
-	[QUERY_LEN] = {"len", 1},         [QUERY_LOWER] = {"lower", 1},     [QUERY_BASENAME] = {"basename", 1},
-	[QUERY_DIRNAME] = {"dirname", 1}, [QUERY_REPLACE] = {"replace", 3}, [QUERY_GUID] = {"guid", 1},
-	[QUERY_U8] = {"u8", 2},           [QUERY_U16] = {"u16", 2},         [QUERY_U32] = {"u32", 2},
-	[QUERY_U64] = {"u64", 2},
-};
-
 /*
  * Operators of a precedence level; ends with 0. Words and symbols need no distinction: no name has characters of
  * symbols.
@@ -49,19 +33,6 @@ static const struct operator_of_level product_operators[] = {
 	{">>", QUERY_SHIFT_RIGHT},
 	{0},
 };
-
-static const char *const quantifiers[] = {"any", "all", "count"};
-
-bool query_is_function(const char *name, size_t size)
-{
-	for (size_t i = 0; i < QUERY_FUNCTIONS + 3; i++) {
-		const char *known = i < 3 ? quantifiers[i] : functions[i - 3].name;
-
-		if (strlen(known) == size && !memcmp(known, name, size))
-			return true;
-	}
-	return false;
-}
 
 static int make_expression(struct query_parser *parser, enum query_op op, struct query_place at,
 			   struct query_expr **expr)
@@ -268,7 +239,7 @@ static int parse_header(struct query_parser *parser, struct query_expr *expr)
 
 static int parse_arguments(struct query_parser *parser, struct query_expr *expr)
 {
-	unsigned wanted = functions[expr->index].arguments;
+	unsigned wanted = query_function_forms[expr->index].arguments;
 	int status = 0;
 
 	parser->in_has += expr->index == QUERY_HAS;
@@ -295,15 +266,15 @@ static int parse_call(struct query_parser *parser, const struct query_token *nam
 {
 	int status;
 
-	for (unsigned i = 0; parser->names == QUERY_NAMES_EVENT && i < 3; i++)
-		if (!strcmp(quantifiers[i], name->text))
+	for (unsigned i = 0; parser->names == QUERY_NAMES_EVENT && i < QUERY_QUANTIFIERS; i++)
+		if (!strcmp(query_quantifier_names[i], name->text))
 			return parse_quantifier(parser, (enum query_op)(QUERY_ANY + i), expr);
 	status = query_advance(parser);
 	if (status < 0)
 		return status;
 	expr->op = QUERY_CALL;
 	for (expr->index = 0; expr->index < QUERY_FUNCTIONS; expr->index++)
-		if (!strcmp(functions[expr->index].name, name->text))
+		if (!strcmp(query_function_forms[expr->index].name, name->text))
 			break;
 	if (expr->index == QUERY_FUNCTIONS)
 		return query_refuse(parser, name->at,

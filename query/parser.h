@@ -51,8 +51,6 @@ int query_need_string(struct query_parser *parser, const char *what, const char 
 int query_need_name(struct query_parser *parser, const char *what, const char **text);
 int query_need_number(struct query_parser *parser, const char *what, uint64_t limit, uint64_t *number);
 
-/* Whether the name is a function's, or a quantifier: any, all, count. */
-bool query_is_function(const char *name, size_t size);
 /* Returns the index of the next token in a list of words, or -1. */
 int query_find_word(const struct query_parser *parser, const char *const *words, size_t count);
 /* Returns PTL_CORRUPT: "expected `intro` a, b or c, found ..." */
