@@ -2,26 +2,12 @@
 /* Evaluates the tree of an expression. Numbers are exact. */
 #include "query/evaluate.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "common/error.h"
 #include "query/evaluate_quick.h"
 #include "query/functions.h"
 #include "query/glob.h"
 #include "query/value_names.h"
-
-int query_fail_at(const char *name, struct query_place at, const char *format, ...)
-{
-	char text[512];
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(text, sizeof(text), format, list);
-	va_end(list);
-	return common_fail(PTL_CORRUPT, "%s:%u:%u: %s", name, at.line, at.column, text);
-}
 
 int query_wrong(const struct query_scope *scope, const struct query_expr *expr, const char *expected,
 		const struct query_value *found)

@@ -62,8 +62,4 @@ int query_evaluate_text(const struct query_scope *scope, const struct query_expr
 bool query_next_element(const struct query_scope *scope, const struct query_loop *loop, uint32_t count, uint32_t *next,
 			int *status);
 
-/* Returns PTL_CORRUPT with a text for a place in a file. */
-int query_fail_at(const char *name, struct query_place at, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
 #endif

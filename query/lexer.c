@@ -2,6 +2,7 @@
 /* Splits a text into tokens, and reports exact positions of errors. */
 #include "query/lexer.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +12,17 @@
 #include "common/text/digits.h"
 
 #define NUMBER_MAX 63 /* maximum characters of a number */
+
+int query_fail_at(const char *name, struct query_place at, const char *format, ...)
+{
+	char text[512];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	return common_fail(PTL_CORRUPT, "%s:%u:%u: %s", name, at.line, at.column, text);
+}
 
 static bool is_digit(char c)
 {

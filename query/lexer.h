@@ -15,6 +15,10 @@ struct query_place {
 	uint32_t column;
 };
 
+/* Returns PTL_CORRUPT with a text for a place in a file. */
+int query_fail_at(const char *name, struct query_place at, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 enum query_token_kind {
 	QUERY_TOKEN_END,
 	QUERY_TOKEN_NAME,   /* may be a keyword unless quoted */
