@@ -132,23 +132,6 @@ static bool has_crc(int fd, uint64_t size, uint32_t expected)
 	return read && crc == expected;
 }
 
-int elf_open_same(const char *path, const uint8_t *build_id, size_t build_id_size, struct elf_file **elf)
-{
-	uint8_t id[PTL_BUILD_ID_MAX];
-	struct stat info;
-	const int fd = build_id_size ? common_open_regular(path, &info) : -1;
-
-	*elf = NULL;
-	if (fd < 0)
-		return -1;
-	if (elf_open(fd, elf) == 0 && elf_build_id(*elf, id) == build_id_size && !memcmp(id, build_id, build_id_size))
-		return fd;
-	elf_close(*elf);
-	*elf = NULL;
-	close(fd);
-	return -1;
-}
-
 /* Criteria for a candidate: the build id, or the CRC of a link. */
 struct proof {
 	const struct elf_debug_wanted *wanted;

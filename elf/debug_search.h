@@ -27,12 +27,6 @@ bool elf_debug_place(int fd, char path[PATH_MAX]);
 /* Returns the i-th folder to search, of *size bytes; the last folder is /usr/lib/debug. NULL: no more folders. */
 const char *elf_debug_folder(size_t i, int *size);
 
-/*
- * Opens the regular file at `path` if its build id matches. Returns a close-on-exec descriptor and *elf, both for the
- * caller to close; else -1 and NULL.
- */
-int elf_open_same(const char *path, const uint8_t *build_id, size_t build_id_size, struct elf_file **elf);
-
 struct elf_debug_wanted {
 	const uint8_t *build_id;
 	size_t build_id_size;        /* 0: no build id */

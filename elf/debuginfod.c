@@ -15,8 +15,8 @@
 #include "common/program/interrupt.h"
 #include "common/program/message.h"
 #include "common/signals.h"
-#include "elf/debug_search.h"
 #include "elf/debuginfod.h"
+#include "elf/file.h"
 
 #define LIBRARY "libdebuginfod.so.1"
 #define SERVERS "DEBUGINFOD_URLS"

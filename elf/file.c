@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/error.h"
 #include "common/file.h"
@@ -233,4 +235,21 @@ bool elf_has_debug(const struct elf_file *elf)
 
 	return elf_section(elf, SHT_PROGBITS, ".debug_line", &header) ||
 	       elf_section(elf, SHT_PROGBITS, ".zdebug_line", &header);
+}
+
+int elf_open_same(const char *path, const uint8_t *build_id, size_t build_id_size, struct elf_file **elf)
+{
+	uint8_t id[PTL_BUILD_ID_MAX];
+	struct stat info;
+	const int fd = build_id_size ? common_open_regular(path, &info) : -1;
+
+	*elf = NULL;
+	if (fd < 0)
+		return -1;
+	if (elf_open(fd, elf) == 0 && elf_build_id(*elf, id) == build_id_size && !memcmp(id, build_id, build_id_size))
+		return fd;
+	elf_close(*elf);
+	*elf = NULL;
+	close(fd);
+	return -1;
 }

@@ -27,6 +27,11 @@ void elf_close(struct elf_file *elf);
 size_t elf_build_id(const struct elf_file *elf, uint8_t id[PTL_BUILD_ID_MAX]);
 /* As elf_build_id, for bare notes aligned to 4 bytes, such as the kernel's own in /sys/kernel/notes. */
 size_t elf_notes_build_id(const void *notes, size_t size, uint8_t id[PTL_BUILD_ID_MAX]);
+/*
+ * Opens the regular file at `path` if its build id matches. Returns a close-on-exec descriptor and *elf, both for the
+ * caller to close; else -1 and NULL.
+ */
+int elf_open_same(const char *path, const uint8_t *build_id, size_t build_id_size, struct elf_file **elf);
 
 /*
  * Converts a file offset to a virtual address by the program headers, preferring an executable segment. Returns false
