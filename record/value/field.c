@@ -8,7 +8,7 @@
 #include "common/error.h"
 #include "elf/dwarf_text.h"
 #include "format/event/integer_type.h"
-#include "record/value/member.h"
+#include "record/value/access.h"
 
 #define MEMBERS_MAX 32u /* fields of a structure */
 #define DEPTH_MAX 8u    /* structures within each other */
@@ -22,16 +22,6 @@ void value_fields_free(struct value_fields *fields)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-static unsigned encoding_of(Dwarf_Die *type)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Word encoding;
-
-	return dwarf_attr(type, DW_AT_encoding, &attribute) && dwarf_formudata(&attribute, &encoding) == 0
-		       ? (unsigned)encoding
-		       : 0;
-}
-
 static unsigned size_of(Dwarf_Die *type)
 {
 	Dwarf_Word size;
@@ -39,31 +29,6 @@ static unsigned size_of(Dwarf_Die *type)
 	if (dwarf_tag(type) == DW_TAG_pointer_type || dwarf_tag(type) == DW_TAG_unspecified_type)
 		return 8;
 	return dwarf_aggregate_size(type, &size) == 0 && size <= UINT32_MAX ? (unsigned)size : 0;
-}
-
-static bool has_negative(Dwarf_Die *type)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Die child;
-	Dwarf_Sword number;
-	int status = dwarf_child(type, &child);
-
-	for (; status == 0; status = dwarf_siblingof(&child, &child))
-		if (dwarf_attr(&child, DW_AT_const_value, &attribute) && dwarf_whatform(&attribute) == DW_FORM_sdata &&
-		    dwarf_formsdata(&attribute, &number) == 0 && number < 0)
-			return true;
-	return false;
-}
-
-bool value_is_signed(Dwarf_Die *type)
-{
-	Dwarf_Die under;
-	unsigned encoding;
-
-	if (dwarf_tag(type) == DW_TAG_enumeration_type)
-		return value_type_of(type, &under) ? value_is_signed(&under) : has_negative(type);
-	encoding = encoding_of(type);
-	return encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
 }
 
 static bool is_named(Dwarf_Die *type, const char *name)
@@ -82,7 +47,7 @@ static bool is_character(Dwarf_Die *type)
 /* Returns the type of a field for a number of this base type; 0: none. */
 static uint8_t number_type(Dwarf_Die *type, unsigned size, uint8_t *format)
 {
-	switch (encoding_of(type)) {
+	switch (value_encoding_of(type)) {
 	case DW_ATE_boolean:
 		return size == 1 ? PTL_TYPE_BOOL8 : format_integer_type(size, false);
 	case DW_ATE_float:
@@ -108,10 +73,10 @@ bool value_is_scalar(Dwarf_Die *type, bool *vector)
 	const int tag = dwarf_tag(type);
 	const unsigned size = size_of(type);
 
-	*vector = tag == DW_TAG_base_type && encoding_of(type) == DW_ATE_float;
+	*vector = tag == DW_TAG_base_type && value_encoding_of(type) == DW_ATE_float;
 	if (tag == DW_TAG_base_type)
 		return *vector ? size == 4 || size == 8
-			       : size && size <= 8 && encoding_of(type) != DW_ATE_complex_float;
+			       : size && size <= 8 && value_encoding_of(type) != DW_ATE_complex_float;
 	return tag == DW_TAG_enumeration_type || tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type ||
 	       tag == DW_TAG_rvalue_reference_type;
 }

@@ -12,7 +12,7 @@
 #include "elf/demangle.h"
 #include "elf/dwarf_text.h"
 #include "query/function_name.h"
-#include "record/value/member.h"
+#include "record/value/access.h"
 
 #define FUNCTIONS_MAX 64u /* functions of one name */
 #define NAMESPACES_MAX 8u /* namespaces within each other */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Follows expressions through types, and makes fields of values. */
+/* Types, and the fields that are made of values. */
 #ifndef RECORD_VALUE_TYPE_H
 #define RECORD_VALUE_TYPE_H
 
@@ -14,6 +14,8 @@ struct value_object {
 	Dwarf_Die type;
 	bool has_type;
 };
+
+#define VALUE_UNITS_MAX 100000u /* units of a file that are searched */
 
 /* bytes of a reason in angle brackets */
 #define VALUE_WHY_SIZE 136
@@ -42,8 +44,11 @@ bool value_type_of(Dwarf_Die *die, Dwarf_Die *type);
 /* Sets the type without names and qualifiers. A declaration becomes the definition, if the unit has one. */
 void value_type_plain(Dwarf_Die *type);
 
-/* Applies the accesses of an expression. */
-void value_access(struct value_object *object, const struct value_expression *expression);
+/* Returns the encoding of a base type, DW_ATE_*; 0: unknown. */
+unsigned value_encoding_of(Dwarf_Die *type);
+/* Whether numbers of the type, or of the enumeration, may be negative. */
+bool value_is_signed(Dwarf_Die *type);
+
 /* Adds the fields of an object: one, or one for each member of a structure. PTL_NO_MEMORY. */
 int value_fields_add(struct value_fields *fields, const char *name, struct value_object *object);
 void value_fields_free(struct value_fields *fields);
