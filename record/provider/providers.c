@@ -23,9 +23,7 @@
 /* Maximum number of copies in a row, and number of events written afterwards. */
 #define COPIES_MAX 64
 #define SLICE 1024
-/* Maximum bytes that wait for writing; beyond, the rings wait. The calm value applies if no ring fills fast. */
-#define BACKLOG_MAX (768ull << 20)
-#define BACKLOG_OTHER_MAX (16ull << 20)
+/* Maximum bytes that wait for writing if no ring fills fast. */
 #define BACKLOG_CALM (1ull << 20)
 /*
  * Default sizes: a ring per thread, and further rings during a burst, until the rings of a program reach BURST_MEMORY
@@ -276,16 +274,6 @@ static int copy_rings(struct record_providers *providers, uint64_t now, bool *an
 		status = record_writer_copy(providers, writer, now);
 	}
 	return status;
-}
-
-static uint64_t most_backlog(const struct record_providers *providers)
-{
-	return providers->is_other ? BACKLOG_OTHER_MAX : BACKLOG_MAX;
-}
-
-bool record_providers_may_copy(const struct record_providers *providers)
-{
-	return providers->backlog <= most_backlog(providers);
 }
 
 /*

@@ -138,8 +138,6 @@ int record_providers_enter(const struct record_providers *providers);
 int record_providers_begin(struct record_providers *providers);
 /* Handles a new file with this name. */
 int record_providers_notice(struct record_providers *providers, const char *text);
-/* Checks whether more events may be copied, within the limit of unwritten bytes. */
-bool record_providers_may_copy(const struct record_providers *providers);
 /* Handles events that programs wrote before this time. */
 int record_providers_step(struct record_providers *providers, uint64_t now, uint64_t before);
 /* Returns the maximum milliseconds until the next step. */
@@ -193,21 +191,29 @@ void record_writer_free(struct record_writer *writer);
 /* Forgets a program, and leaves its files. */
 void record_writer_forget(struct record_providers *providers, size_t index);
 
-/* ---- events.c ------------------------------------------------------------------------ */
+/* ---- losses.c ------------------------------------------------------------------------ */
 
 /* Reports events or bytes of the program as lost. */
 int record_writer_lose(struct record_providers *providers, const struct record_writer *writer, uint64_t count,
 		       uint64_t bytes, const char *cause);
+/* Reports events that the program dropped, if `always` or if due. */
+int record_writer_report_losses(struct record_providers *providers, struct record_writer *writer, uint64_t now,
+				bool always);
+
+/* ---- definitions.c ------------------------------------------------------------------- */
+
 /* Reads new descriptions of the program's events. */
 int record_writer_take_schemas(struct record_providers *providers, struct record_writer *writer);
 /* Replaces an event's version by the version of its definition in the trace. */
 void record_writer_give_version(const struct record_writer *writer, struct ptl_descriptor *descriptor);
+
+/* ---- events.c ------------------------------------------------------------------------ */
+
+/* Checks whether more events may be copied, within the limit of unwritten bytes. */
+bool record_providers_may_copy(const struct record_providers *providers);
 /* Copies the contents of the program's rings, and reads new schemas. */
 int record_writer_copy(struct record_providers *providers, struct record_writer *writer, uint64_t now);
 /* Writes copied events before `before`, sorted by time, at most `most` events. */
 int record_providers_deliver(struct record_providers *providers, uint64_t before, uint64_t most);
-/* Reports events that the program dropped, if `always` or if due. */
-int record_writer_report_losses(struct record_providers *providers, struct record_writer *writer, uint64_t now,
-				bool always);
 
 #endif
