@@ -139,7 +139,7 @@ static int write_map(struct etl_known *known, struct ptl_writer *writer, const s
 		at = rest + 1 + length;
 		at += *at == ',';
 	}
-	return etl_map_write(known, writer, &map);
+	return etl_map_write(&known->budget, writer, &map);
 }
 
 int etl_clr_maps_write(struct etl_known *known, struct ptl_writer *writer, const struct etl_schema *schema)

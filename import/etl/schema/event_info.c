@@ -203,7 +203,7 @@ int etl_map_info(struct etl_known *known, struct ptl_writer *writer, const uint8
 		if (!map.name)
 			status = common_fail_memory("EventMapInfo", size);
 		if (!status && *map.name)
-			status = etl_map_write(known, writer, &map);
+			status = etl_map_write(&known->budget, writer, &map);
 	}
 	etl_schema_free(texts);
 	free(entries);

@@ -21,37 +21,17 @@
 #include "import/etl/schema/manifest.h"
 #include "import/etl/schema/packet_event.h"
 
-#define COUNT_MAX 65536u   /* maximum schemas */
-#define FIELDS_MAX 500000u /* maximum fields of all schemas */
-#define ITEMS_MAX 400000u  /* maximum metadata items; less than half of a trace's limit */
-#define ITEM_BYTES_MAX (6u << 20)
+#define COUNT_MAX 65536u      /* maximum schemas */
+#define FIELDS_MAX 500000u    /* maximum fields of all schemas */
 #define BYTES_MAX (64u << 20) /* maximum bytes of TraceLogging descriptions */
 #define NONE UINT64_MAX
 #define OWN_ID 0x8000u
 #define ANY_OPCODE 0x100u
 #define IDENTITY 21u /* bytes: provider, id, version, and opcode or ANY_OPCODE */
 
-bool etl_budget_spend(struct etl_budget *budget, size_t items, size_t bytes)
-{
-	if (items > ITEMS_MAX - budget->items || bytes > ITEM_BYTES_MAX - budget->bytes)
-		return false;
-	budget->items += items;
-	budget->bytes += bytes;
-	return true;
-}
-
 bool etl_known_has_room(const struct etl_known *known)
 {
 	return known->count < COUNT_MAX && known->fields < FIELDS_MAX;
-}
-
-int etl_map_write(struct etl_known *known, struct ptl_writer *writer, const struct ptl_map *map)
-{
-	size_t bytes = 64 + strlen(map->name);
-
-	for (size_t i = 0; i < map->count; i++)
-		bytes += 24 + strlen(map->entries[i].name);
-	return etl_budget_spend(&known->budget, 1 + map->count, bytes) ? ptl_writer_map(writer, map) : 0;
 }
 
 static void write_identity(const struct ptl_descriptor *descriptor, bool any_opcode, uint8_t identity[IDENTITY])

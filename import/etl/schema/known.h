@@ -5,20 +5,8 @@
 
 #include "common/hash_map.h"
 #include "import/etl/file/record.h"
+#include "import/etl/schema/budget.h"
 #include "import/etl/schema/schema.h"
-
-/*
- * Budget for metadata. A trace has limits (docs/format.md 5), which the descriptions of a hostile file must not exceed.
- */
-struct etl_budget {
-	size_t items, bytes; /* spent so far */
-};
-
-/*
- * Spends the budget for metadata items (records, fields or entries) of so many bytes. Returns false, and spends
- * nothing, if the budget is too small.
- */
-bool etl_budget_spend(struct etl_budget *budget, size_t items, size_t bytes);
 
 #define ETL_CLR_PROVIDERS 3u /* providers of the .NET runtime: import/etl/schema/clr_table.h */
 #define ETL_KNOWN_RECENT 64u
@@ -80,8 +68,5 @@ struct ptl_writer;
  * the writer.
  */
 int etl_map_info(struct etl_known *known, struct ptl_writer *writer, const uint8_t *data, size_t size);
-
-/* Writes a map, unless the budget is spent. Returns PTL_NO_MEMORY, and the errors of the writer. */
-int etl_map_write(struct etl_known *known, struct ptl_writer *writer, const struct ptl_map *map);
 
 #endif

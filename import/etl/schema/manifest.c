@@ -192,7 +192,7 @@ static int write_map(struct manifest *manifest, struct ptl_map *map)
 			return common_fail_memory("a map", map->count);
 	if (!map->name)
 		return common_fail_memory("a map", map->count);
-	return map->count ? etl_map_write(manifest->known, manifest->writer, map) : 0;
+	return map->count ? etl_map_write(&manifest->known->budget, manifest->writer, map) : 0;
 }
 
 /* Writes all names of a kind as a map. */
