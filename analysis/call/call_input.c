@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/call/call_selection.h"
-#include "analysis/call/call_within.h"
 #include "common/error.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
@@ -24,16 +22,6 @@ int analysis_calls_walk(const struct analysis_calls *calls, const struct analysi
 	options.spans = NULL;
 	status = analysis_calls_run(calls->input.trace, calls->timeline, &options, calls->functions, observer);
 	common_progress_end();
-	return status;
-}
-
-int analysis_calls_observe(struct analysis_calls *calls, const struct analysis_call_observer *observer)
-{
-	const int status = calls->selection ? analysis_calls_within(calls, &calls->selection->set, observer)
-					    : analysis_calls_walk(calls, observer);
-
-	if (status == 0 && !analysis_functions_count(calls->functions))
-		analysis_note_no_flow(&calls->input);
 	return status;
 }
 

@@ -19,8 +19,6 @@ struct analysis_calls {
 
 /* Runs the observer over the selected flow, with all calls. Returns the status of analysis_calls_run. */
 int analysis_calls_walk(const struct analysis_calls *calls, const struct analysis_call_observer *observer);
-/* Runs the observer over the selected flow and calls. Prints a note without flow. Returns the status of analysis_calls_run. */
-int analysis_calls_observe(struct analysis_calls *calls, const struct analysis_call_observer *observer);
 /* Call after the run. Returns PTL_MISUSE if no executed function matches the pattern of this option. */
 int analysis_calls_check(const struct analysis_calls *calls, const char *option, const char *pattern);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/call/call_within.h"
 #include "common/error.h"
 #include "common/program/message.h"
 
@@ -116,4 +117,14 @@ void analysis_call_selection_close(struct analysis_call_selection *selection)
 	free_parsed(selection);
 	free((void *)(uintptr_t)selection->spans.list);
 	free(selection);
+}
+
+int analysis_calls_observe(struct analysis_calls *calls, const struct analysis_call_observer *observer)
+{
+	const int status = calls->selection ? analysis_calls_within(calls, &calls->selection->set, observer)
+					    : analysis_calls_walk(calls, observer);
+
+	if (status == 0 && !analysis_functions_count(calls->functions))
+		analysis_note_no_flow(&calls->input);
+	return status;
 }

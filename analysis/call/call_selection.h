@@ -22,6 +22,8 @@ bool analysis_call_selection_has_expression(const char *text);
  * status of analysis_calls_walk. Call analysis_call_selection_close in any case, before the functions are closed.
  */
 int analysis_call_selection_open(struct analysis_calls *calls, const char *text);
+/* Runs the observer over the selected flow and calls. Prints a note without flow. Returns the status of analysis_calls_run. */
+int analysis_calls_observe(struct analysis_calls *calls, const struct analysis_call_observer *observer);
 /* NULL is allowed. */
 void analysis_call_selection_close(struct analysis_call_selection *selection);
 

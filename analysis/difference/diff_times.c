@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/call/call_report.h"
+#include "analysis/call/call_selection.h"
 #include "common/error.h"
 #include "common/vector.h"
 

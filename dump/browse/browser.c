@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/call/call_selection.h"
 #include "analysis/function/source_note.h"
 #include "common/error.h"
 #include "common/text/text.h"

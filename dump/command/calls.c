@@ -2,6 +2,7 @@
 /* ptl-dump calls: calls in the order of their begin. */
 #include <stdlib.h>
 
+#include "analysis/call/call_selection.h"
 #include "analysis/event/call_values.h"
 #include "common/error.h"
 #include "common/program/message.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/call/call_graph.h"
+#include "analysis/call/call_selection.h"
 #include "analysis/sample/sample.h"
 #include "common/text/text.h"
 #include "dump/command/commands.h"

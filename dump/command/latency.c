@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "analysis/call/call_latency.h"
+#include "analysis/call/call_selection.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
 #include "dump/command/commands.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/call/call_report.h"
+#include "analysis/call/call_selection.h"
 #include "analysis/function/source_note.h"
 #include "analysis/sample/sample.h"
 #include "common/program/message.h"

@@ -2,6 +2,7 @@
 /* Sums up paths of calls, from one trace or from two traces that are compared. */
 #include "dump/export/path_run.h"
 
+#include "analysis/call/call_selection.h"
 #include "common/error.h"
 #include "format/reader/trace_end.h"
 

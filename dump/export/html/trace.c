@@ -2,6 +2,7 @@
 /* Writes the origin of the file, processes and losses. */
 #include <string.h>
 
+#include "analysis/call/call_selection.h"
 #include "common/text/text.h"
 #include "common/version.h"
 #include "dump/export/html/html.h"

@@ -2,6 +2,7 @@
 /* Tables of calls: calls, functions, and the profile by function. */
 #include "analysis/call/call_mark.h"
 #include "analysis/call/call_report.h"
+#include "analysis/call/call_selection.h"
 #include "analysis/call/call_tree.h"
 #include "common/text/text.h"
 #include "common/vector.h"

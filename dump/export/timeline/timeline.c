@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/call/call_selection.h"
 #include "common/error.h"
 #include "common/partition.h"
 #include "common/text/text.h"
