@@ -39,15 +39,6 @@ static int finish_decoding(const struct common_cursor *cursor, const struct ptl_
 	return 0;
 }
 
-int format_kernel_check_name(const char *name)
-{
-	const size_t size = strlen(name);
-
-	return size > PTL_PATH_MAX
-		       ? common_fail(PTL_CORRUPT, "a path or name of %zu bytes: %u are allowed", size, PTL_PATH_MAX)
-		       : 0;
-}
-
 static void skip_bytes(struct common_cursor *cursor, size_t size)
 {
 	common_read_bytes(cursor, size);
