@@ -21,11 +21,6 @@ static int set_text(struct ptl_state *state, struct format_state_text **place, c
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static struct common_rows member_rows(const struct ptl_state *state)
-{
-	return (struct common_rows){state->members, sizeof(*state->members), sizeof(state->members->fold.pid)};
-}
-
 /* Frees everything that belongs to a process. */
 static void clear_member(struct ptl_state *state, struct format_state_member *member)
 {
@@ -73,14 +68,6 @@ void ptl_state_free(struct ptl_state *state)
 	free(state);
 }
 
-struct format_state_member *format_state_member(const struct ptl_state *state, uint32_t pid)
-{
-	const struct common_rows rows = member_rows(state);
-	const uint32_t row = common_row_index_find(&state->by_pid, &rows, &pid);
-
-	return row == COMMON_NO_ROW ? NULL : &state->members[row];
-}
-
 static int add_member(struct ptl_state *state, uint32_t pid, struct format_state_member **member)
 {
 	struct format_state_member made = {.fold = {.pid = pid, .implied = true}, .parent_id = PTL_NO_ID};
@@ -94,7 +81,7 @@ static int add_member(struct ptl_state *state, uint32_t pid, struct format_state
 	if (!status)
 		status = set_text(state, &made.command_line, "");
 	if (!status) {
-		rows = member_rows(state);
+		rows = format_state_member_rows(state);
 		state->members[state->count] = made;
 		status = common_row_index_add(&state->by_pid, &rows, (uint32_t)state->count);
 	}
@@ -110,7 +97,7 @@ static int add_member(struct ptl_state *state, uint32_t pid, struct format_state
 /* Closes the gaps left by ended processes. */
 static int compact(struct ptl_state *state)
 {
-	const struct common_rows rows = member_rows(state);
+	const struct common_rows rows = format_state_member_rows(state);
 	size_t kept = 0;
 	int status = 0;
 
@@ -131,7 +118,7 @@ static int remove_member(struct ptl_state *state, struct format_state_member *me
 {
 	const uint32_t pid = member->fold.pid;
 	const uint64_t key = member->fold.unique_key;
-	const struct common_rows rows = member_rows(state);
+	const struct common_rows rows = format_state_member_rows(state);
 
 	common_row_index_remove(&state->by_pid, &rows, &pid);
 	clear_member(state, member);

@@ -120,6 +120,10 @@ int format_state_budget(struct ptl_state *state);
 /* Removes entries without a layer from the store, if there may be many. PTL_NO_MEMORY, PTL_SYSTEM. */
 int format_state_sweep(struct ptl_state *state);
 
+/* ---- processes: member.c ------------------------------------------------------------------------------------ */
+
+/* Returns the rows of the index by pid. Valid until a process begins or ends. */
+struct common_rows format_state_member_rows(const struct ptl_state *state);
 /* Returns the live process, or NULL. Valid until a process begins or ends. */
 struct format_state_member *format_state_member(const struct ptl_state *state, uint32_t pid);
 
