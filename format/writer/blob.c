@@ -12,46 +12,61 @@
 #include "common/vector.h"
 #include "format/writer/blob_file.h"
 #include "format/writer/repeat.h"
+#include "format/writer/stream.h"
 #include "format/writer/writer_internal.h"
 
 #define PIECE_SIZE ((size_t)256 << 10)
 
-static uint32_t find_blob(const struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE])
+static int write_chunk(struct ptl_writer *writer, const struct format_chunk *chunk, const uint8_t *data)
 {
-	const struct common_rows rows = {writer->blobs, sizeof(*writer->blobs), PTL_HASH_SIZE};
+	struct ptl_writer_stream *stream = writer->streams[FORMAT_BLOB_STREAM];
 
-	return common_row_index_find(&writer->blob_index, &rows, hash);
+	if (!common_vector_room(&stream->chunks, stream->chunk_count, sizeof(*chunk)))
+		return common_fail_memory("blob chunks", stream->chunk_count * sizeof(*chunk));
+	if (chunk->length) {
+		common_write_bytes(&stream->raw, data, chunk->length);
+		if (stream->raw.failed) {
+			stream->raw.failed = false;
+			return common_fail_memory("a buffer", writer->buffer_size);
+		}
+	}
+	stream->chunks[stream->chunk_count++] = *chunk;
+	writer->raw_bytes += chunk->length;
+	return format_stream_added(writer, stream);
 }
 
-int format_writer_note_blob(struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE], bool there)
+int ptl_writer_blob(struct ptl_writer *writer, uint32_t type, const void *data, size_t size,
+		    uint8_t hash[PTL_HASH_SIZE])
 {
-	const uint32_t known = find_blob(writer, hash);
-	struct common_rows rows = {.size = sizeof(*writer->blobs), .key_size = PTL_HASH_SIZE};
-	struct format_written_blob *blob;
+	struct ptl_writer_stream *stream = writer->streams[FORMAT_BLOB_STREAM];
+	struct format_chunk chunk = {.type = type, .blob_size = size};
 	int status;
 
-	if (known != COMMON_NO_ROW) {
-		writer->blobs[known].there = there;
-		return 0;
-	}
-	status = common_memory_budget_take(&writer->memory_budget, sizeof(*blob) + 12, "blobs", writer->blob_count + 1);
-	if (status)
-		return status;
-	if (writer->blob_count >= COMMON_NO_ROW ||
-	    !common_vector_room(&writer->blobs, writer->blob_count, sizeof(*writer->blobs)))
-		return common_fail_memory("blobs", writer->blob_count * sizeof(*writer->blobs));
-	blob = &writer->blobs[writer->blob_count];
-	memcpy(blob->hash, hash, PTL_HASH_SIZE);
-	blob->there = there;
-	rows.rows = writer->blobs;
-	return common_row_index_add(&writer->blob_index, &rows, (uint32_t)writer->blob_count++);
+	common_sha256_of(data, size, hash);
+	if (format_writer_has_blob(writer, hash))
+		return format_writer_settle(writer, 0);
+	memcpy(chunk.hash, hash, PTL_HASH_SIZE);
+	status = format_writer_note_blob(writer, hash, true);
+	/* A chunk must lie in one buffer, so it ends where the buffer is full. */
+	do {
+		const size_t room = writer->buffer_size - stream->raw.size;
+
+		if (status)
+			return status;
+		chunk.length = size - chunk.offset < room ? size - chunk.offset : room;
+		status = write_chunk(writer, &chunk, (const uint8_t *)data + chunk.offset);
+		chunk.offset += chunk.length;
+	} while (chunk.offset < size);
+	return format_writer_settle(writer, status);
 }
 
-bool format_writer_has_blob(const struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE])
+int format_writer_chunk(struct ptl_writer *writer, const struct format_chunk *chunk, const uint8_t *data)
 {
-	const uint32_t known = find_blob(writer, hash);
+	int status = format_writer_note_blob(writer, chunk->hash, true);
 
-	return known != COMMON_NO_ROW && writer->blobs[known].there;
+	if (!status)
+		status = write_chunk(writer, chunk, data);
+	return format_writer_settle(writer, status);
 }
 
 /* A part of a file. */

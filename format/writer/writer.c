@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/sha256.h"
 #include "common/structure.h"
 #include "format/metadata/metadata.h"
 #include "common/vector.h"
@@ -465,58 +464,6 @@ int ptl_writer_hole(struct ptl_writer *writer, uint32_t id, uint64_t size, uint6
 	stream->position += size;
 	format_stream_touch(stream, time);
 	return format_writer_settle(writer, format_stream_added(writer, stream));
-}
-
-static int write_chunk(struct ptl_writer *writer, const struct format_chunk *chunk, const uint8_t *data)
-{
-	struct ptl_writer_stream *stream = writer->streams[FORMAT_BLOB_STREAM];
-
-	if (!common_vector_room(&stream->chunks, stream->chunk_count, sizeof(*chunk)))
-		return common_fail_memory("blob chunks", stream->chunk_count * sizeof(*chunk));
-	if (chunk->length) {
-		common_write_bytes(&stream->raw, data, chunk->length);
-		if (stream->raw.failed) {
-			stream->raw.failed = false;
-			return common_fail_memory("a buffer", writer->buffer_size);
-		}
-	}
-	stream->chunks[stream->chunk_count++] = *chunk;
-	writer->raw_bytes += chunk->length;
-	return format_stream_added(writer, stream);
-}
-
-int ptl_writer_blob(struct ptl_writer *writer, uint32_t type, const void *data, size_t size,
-		    uint8_t hash[PTL_HASH_SIZE])
-{
-	struct ptl_writer_stream *stream = writer->streams[FORMAT_BLOB_STREAM];
-	struct format_chunk chunk = {.type = type, .blob_size = size};
-	int status;
-
-	common_sha256_of(data, size, hash);
-	if (format_writer_has_blob(writer, hash))
-		return format_writer_settle(writer, 0);
-	memcpy(chunk.hash, hash, PTL_HASH_SIZE);
-	status = format_writer_note_blob(writer, hash, true);
-	/* A chunk must lie in one buffer, so it ends where the buffer is full. */
-	do {
-		const size_t room = writer->buffer_size - stream->raw.size;
-
-		if (status)
-			return status;
-		chunk.length = size - chunk.offset < room ? size - chunk.offset : room;
-		status = write_chunk(writer, &chunk, (const uint8_t *)data + chunk.offset);
-		chunk.offset += chunk.length;
-	} while (chunk.offset < size);
-	return format_writer_settle(writer, status);
-}
-
-int format_writer_chunk(struct ptl_writer *writer, const struct format_chunk *chunk, const uint8_t *data)
-{
-	int status = format_writer_note_blob(writer, chunk->hash, true);
-
-	if (!status)
-		status = write_chunk(writer, chunk, data);
-	return format_writer_settle(writer, status);
 }
 
 int ptl_writer_loss(struct ptl_writer *writer, const struct ptl_loss *loss)
