@@ -3,25 +3,10 @@
 #include "flow/timeline/timeline.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/bytes.h"
 #include "common/error.h"
 #include "flow/timeline/timeline_state.h"
-
-const char *flow_timeline_text(struct flow_timeline *timeline, const char *text)
-{
-	size_t size = strlen(text) + 1;
-	uint64_t *known = common_byte_map_get(&timeline->texts, text, size);
-	const char *copy;
-
-	if (known)
-		return (const char *)(uintptr_t)*known;
-	copy = common_arena_copy(&timeline->arena, text, size - 1);
-	if (!copy || common_byte_map_put(&timeline->texts, text, size, (uintptr_t)copy) < 0)
-		return NULL;
-	return copy;
-}
 
 void flow_timeline_free(struct flow_timeline *timeline)
 {
