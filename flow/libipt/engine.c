@@ -525,21 +525,6 @@ int libipt_decode_bytes(struct libipt_engine *engine, const struct flow_engine_i
 	return status < 0 ? status : flow_end(&engine->builder);
 }
 
-int libipt_decode(struct flow_engine *engine_, const struct flow_engine_input *input, const struct flow_sink *sink)
-{
-	struct libipt_engine *engine = (struct libipt_engine *)engine_;
-	int status;
-
-	engine->sink = sink;
-	if (input->segment->skip)
-		return libipt_decode_part(engine, input);
-	engine->part = 0;
-	engine->process = input->segment->process;
-	flow_begin(&engine->builder, sink);
-	status = libipt_code_select(engine, input->segment->code_time);
-	return status < 0 ? status : libipt_decode_bytes(engine, input);
-}
-
 int libipt_open(const struct libipt_decoder *class, struct flow_code *code, const struct ptl_machine *machine,
 		struct flow_engine **engine)
 {

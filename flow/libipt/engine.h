@@ -134,11 +134,10 @@ void libipt_code_time_start(struct libipt_engine *engine);
 void libipt_code_time_branch(struct libipt_engine *engine, uint8_t branch);
 void libipt_code_time_event(struct libipt_engine *engine, uint8_t kind);
 
-/*
- * part.c. Decodes input->segment, a part that does not begin at the PSB, after the earlier parts, so that libipt knows
- * the calls of the earlier parts.
- */
-int libipt_decode_part(struct libipt_engine *engine, const struct flow_engine_input *input);
+/* part.c. Begins the current part: selects the part's code, and the sink of its flow. */
+int libipt_part_enter(struct libipt_engine *engine, const struct flow_segment *segment);
+/* Returns the offset in the segment at which the part begins. */
+uint64_t libipt_part_begin(const struct flow_segment *segment, size_t part);
 /*
  * Called before the event, at an offset of the segment, is reported. If the event belongs to the next part, begins the
  * next part.

@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Parts of a CPU's segment with libipt. The decoder walks through the earlier parts, each with the code of its process,
- * to get the CPU's return stack.
- */
+/* Parts of a CPU's segment with libipt: which part an event belongs to, and the code of each part. */
 #include "flow/libipt/engine.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "common/error.h"
-#include "common/vector.h"
 #include "flow/libipt/newer.h"
-#include "flow/segment/replay.h"
 
 static int take_nothing(void *context, const struct flow_batch *batch)
 {
@@ -22,8 +13,7 @@ static int take_nothing(void *context, const struct flow_batch *batch)
 
 static const struct flow_sink nowhere = {.take = take_nothing};
 
-/* Begins the current part: selects the part's code, and the sink of its flow. */
-static int enter_part(struct libipt_engine *engine, const struct flow_segment *segment)
+int libipt_part_enter(struct libipt_engine *engine, const struct flow_segment *segment)
 {
 	const bool wanted = engine->part == segment->before_count;
 	const struct flow_segment_part *part = wanted ? NULL : &segment->before[engine->part];
@@ -35,7 +25,7 @@ static int enter_part(struct libipt_engine *engine, const struct flow_segment *s
 	return libipt_code_select(engine, wanted ? segment->code_time : part->code_time);
 }
 
-static uint64_t begin_of(const struct flow_segment *segment, size_t part)
+uint64_t libipt_part_begin(const struct flow_segment *segment, size_t part)
 {
 	return part < segment->before_count ? segment->before[part].skip : segment->skip;
 }
@@ -112,61 +102,15 @@ int libipt_part_event(struct libipt_engine *engine, uint64_t offset, struct flow
 		return 0;
 	if (libipt_newer())
 		offset = offset_of(engine, event);
-	while (engine->part < segment->before_count && offset > begin_of(segment, engine->part + 1) &&
+	while (engine->part < segment->before_count && offset > libipt_part_begin(segment, engine->part + 1) &&
 	       !precedes(event, segment, engine->part + 1))
 		engine->part++;
 	if (engine->part != part)
-		status = enter_part(engine, segment);
+		status = libipt_part_enter(engine, segment);
 	/* Packets stopped in another thread, so flow is not resumed. */
 	if (event->kind == FLOW_ENABLED && !engine->part_enabled) {
 		engine->part_enabled = true;
 		event->flags &= ~FLOW_EVENT_RESUMED;
 	}
 	return status;
-}
-
-/*
- * Copies the segment's bytes to the engine's memory, and makes the copy decodable from skip on. Returns PTL_CORRUPT or
- * PTL_NO_MEMORY.
- */
-static int replay(struct libipt_engine *engine, const struct flow_engine_input *input, size_t skip)
-{
-	if (COMMON_VECTOR_RESERVE(engine->replayed, engine->replayed_capacity, input->size, "segment"))
-		return PTL_NO_MEMORY;
-	memcpy(engine->replayed, input->bytes, input->size);
-	return flow_segment_replay(engine->replayed, input->size, skip < input->size ? skip : input->size,
-				   &engine->errata);
-}
-
-static int decode_from(struct libipt_engine *engine, const struct flow_engine_input *input, size_t part)
-{
-	const size_t skip = (size_t)begin_of(input->segment, part);
-	struct flow_engine_input made = *input;
-	int status = 0;
-
-	engine->part = part;
-	if (skip) {
-		status = replay(engine, input, skip);
-		made.bytes = engine->replayed;
-	}
-	if (!status)
-		status = enter_part(engine, input->segment);
-	return status < 0 ? status : libipt_decode_bytes(engine, &made);
-}
-
-int libipt_decode_part(struct libipt_engine *engine, const struct flow_engine_input *input)
-{
-	const struct flow_segment *segment = input->segment;
-	size_t part = segment->before_count;
-
-	while (part > 0 && !segment->before[part - 1].unknown)
-		part--;
-	/* If a gap ends the walk in an earlier part, the walk begins again behind that part. */
-	for (; part < segment->before_count; part = engine->part + 1) {
-		const int status = decode_from(engine, input, part);
-
-		if (status != PTL_CORRUPT && (status < 0 || engine->part == segment->before_count))
-			return status;
-	}
-	return decode_from(engine, input, segment->before_count);
 }
