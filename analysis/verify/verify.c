@@ -9,7 +9,7 @@
 #include "common/thread_pool.h"
 #include "common/vector.h"
 #include "flow/code/instruction_encoding.h"
-#include "flow/engine/segment_flow.h"
+#include "flow/engine/produce.h"
 #include "flow/view/engines.h"
 
 /* Flow of one engine over a segment. List 0: blocks and events bound to addresses. List 1: unbound events. */

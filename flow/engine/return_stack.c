@@ -30,7 +30,7 @@ struct flow_cpu_return_stacks {
 void flow_calls_close(struct flow_cpu_return_stacks *calls)
 {
 	for (size_t i = 0; calls && i < PROCESSES; i++)
-		flow_source_close(&calls->sources[i].source);
+		flow_source_close_engines(&calls->sources[i].source);
 	free(calls);
 }
 

@@ -6,8 +6,6 @@
 
 #include "common/error.h"
 #include "common/vector.h"
-#include "flow/engine/return_stack.h"
-#include "flow/engine/turn_flow.h"
 #include "flow/segment/guest.h"
 #include "flow/segment/packets.h"
 #include "flow/segment/replay.h"
@@ -29,7 +27,7 @@ int flow_source_open(struct flow_source *source, struct ptl_trace *trace, struct
 	return class->open(code, ptl_trace_machine(trace), &source->engine);
 }
 
-void flow_source_close(struct flow_source *source)
+void flow_source_close_engines(struct flow_source *source)
 {
 	for (size_t i = 1; source->others && i < ptl_machine_count(source->trace); i++)
 		if (source->others[i])
@@ -39,8 +37,6 @@ void flow_source_close(struct flow_source *source)
 		source->class->close(source->engine);
 	for (size_t i = 0; i < FLOW_ENGINE_PLACES; i++)
 		free(source->places[i].bytes);
-	flow_calls_close(source->calls);
-	flow_turns_close(source->turns);
 	*source = (struct flow_source){0};
 }
 
@@ -163,9 +159,8 @@ static int skip_unwritten(struct flow_source *source, struct flow_segment_bytes 
 	return status;
 }
 
-/* Reports the bytes and holes from offset to the segment's end as gaps. Decoding cannot start in these bytes. */
-static int skip_rest(struct flow_source *source, struct flow_segment_bytes *place, const struct flow_segment *segment,
-		     uint64_t offset, const struct flow_sink *sink)
+int flow_segment_skip_rest(struct flow_source *source, struct flow_segment_bytes *place,
+			   const struct flow_segment *segment, uint64_t offset, const struct flow_sink *sink)
 {
 	uint64_t end = segment->offset + segment->size, start;
 	int status = make_segment_room(place, FIRST_READ);
@@ -236,9 +231,8 @@ static int has_guests(void *context, const struct flow_engine_input *input)
 		       : FLOW_GUEST_APART;
 }
 
-/* Reads the segment's bytes, and fills the engine's input. */
-static int prepare_segment(struct flow_source *source, struct flow_segment_bytes *place,
-			   const struct flow_segment *segment, struct flow_engine_input *input)
+int flow_segment_prepare(struct flow_source *source, struct flow_segment_bytes *place,
+			 const struct flow_segment *segment, struct flow_engine_input *input)
 {
 	const struct flow_errata errata = errata_of(source, segment);
 	int status;
@@ -249,10 +243,6 @@ static int prepare_segment(struct flow_source *source, struct flow_segment_bytes
 		status = look_ahead(source, segment, &errata, input);
 	input->has_next |= segment->ends_disabled;
 	input->bytes = place->bytes;
-	if (segment->before_count) {
-		input->calls_before = flow_calls_before;
-		input->calls_context = source;
-	}
 	if (!status && segment->skip && input->size && !source->class->takes_parts)
 		status = flow_segment_replay(place->bytes, input->size,
 					     segment->skip < input->size ? (size_t)segment->skip : input->size,
@@ -260,8 +250,7 @@ static int prepare_segment(struct flow_source *source, struct flow_segment_bytes
 	return status;
 }
 
-/* Reports the segment as a gap: its thread is unknown, or the bytes before the part cannot be replaced. */
-static int skip_all(const struct flow_segment *segment, const struct flow_sink *sink)
+int flow_segment_skip_all(const struct flow_segment *segment, const struct flow_sink *sink)
 {
 	return give_gap(segment, sink, FLOW_GAP_SWITCH, segment->offset + segment->skip, segment->size - segment->skip);
 }
@@ -275,12 +264,12 @@ int flow_produce_between(struct flow_source *source, const struct flow_segment *
 	int status;
 
 	if (segment->unknown)
-		return skip_all(segment, sink);
+		return flow_segment_skip_all(segment, sink);
 	if (!segment->has_psb)
-		return skip_rest(source, place, segment, segment->offset, sink);
+		return flow_segment_skip_rest(source, place, segment, segment->offset, sink);
 	status = engine_of(source, segment, &engine);
 	if (!status)
-		status = prepare_segment(source, place, segment, &input);
+		status = flow_segment_prepare(source, place, segment, &input);
 	if (!status && ends) {
 		input.calls_before = ends->calls_before;
 		input.calls_context = input.process_context = ends->context;
@@ -290,103 +279,11 @@ int flow_produce_between(struct flow_source *source, const struct flow_segment *
 	if (!status && input.size)
 		status = source->class->decode(engine, &input, sink);
 	if (status == PTL_CORRUPT && segment->skip)
-		return skip_all(segment, sink);
+		return flow_segment_skip_all(segment, sink);
 	/* The hole may hide calls. */
 	if (ends && ends->calls_after && input.size < segment->size)
 		*ends->calls_after = (struct flow_return_stack){.lost = true};
 	if (!status)
-		status = skip_rest(source, place, segment, segment->offset + input.size, sink);
+		status = flow_segment_skip_rest(source, place, segment, segment->offset + input.size, sink);
 	return status;
-}
-
-int flow_produce(struct flow_source *source, const struct flow_segment *segment, const struct flow_sink *sink)
-{
-	if (segment->turns && !segment->unknown)
-		return flow_turns_produce(source, &(struct flow_turn_target){segment, sink}, 1);
-	return flow_produce_between(source, segment, sink, NULL);
-}
-
-/* ---- counting several segments at a time ---------------------------------------------------------- */
-
-struct counting {
-	struct flow_source *source;
-	const struct flow_portion *portion;
-	size_t next;
-	size_t current;                /* index of the segment that last returned a status */
-	size_t at[FLOW_ENGINE_PLACES]; /* by place: index of the segment in the portion */
-	size_t sizes[FLOW_ENGINE_PLACES];
-};
-
-static int next_segment(void *context, unsigned place, struct flow_engine_input *input, struct flow_sink *sink)
-{
-	struct counting *counting = context;
-	struct flow_segment_bytes *bytes = &counting->source->places[place];
-
-	while (counting->next < counting->portion->count) {
-		const size_t at = counting->next++;
-		const struct flow_segment *segment = counting->portion->segments[at];
-		int status = 0;
-
-		counting->current = at;
-		if (segment->turns) {
-			status = flow_produce(counting->source, segment, &counting->portion->sinks[at]);
-			if (status < 0)
-				return status;
-			continue;
-		}
-		*sink = counting->portion->sinks[at];
-		*input = (struct flow_engine_input){.segment = segment};
-		if (segment->has_psb && !segment->unknown)
-			status = prepare_segment(counting->source, bytes, segment, input);
-		if (segment->unknown || (status == PTL_CORRUPT && segment->skip)) {
-			status = skip_all(segment, sink);
-			if (status < 0)
-				return status;
-			continue;
-		}
-		counting->at[place] = at;
-		counting->sizes[place] = input->size;
-		if (!status && input->size)
-			return 1;
-		if (!status)
-			status = skip_rest(counting->source, bytes, segment, segment->offset, sink);
-		if (status < 0)
-			return status;
-	}
-	return 0;
-}
-
-static int segment_done(void *context, unsigned place)
-{
-	struct counting *counting = context;
-	const size_t at = counting->at[place];
-	const struct flow_segment *segment = counting->portion->segments[at];
-
-	counting->current = at;
-	return skip_rest(counting->source, &counting->source->places[place], segment,
-			 segment->offset + counting->sizes[place], &counting->portion->sinks[at]);
-}
-
-int flow_count(struct flow_source *source, const struct flow_portion *portion, const struct flow_count_sink *counts,
-	       size_t *failed)
-{
-	struct counting counting = {.source = source, .portion = portion};
-	const struct flow_engine_feed feed = {next_segment, segment_done, &counting, counts};
-	int status = 0;
-
-	if (source->class->count && ptl_machine_count(source->trace) == 1) {
-		status = source->class->count(source->engine, &feed);
-		*failed = counting.current;
-		return status;
-	}
-	for (size_t i = 0; !status && i < portion->count; i++) {
-		*failed = i;
-		status = flow_produce(source, portion->segments[i], &portion->sinks[i]);
-	}
-	return status;
-}
-
-int flow_count_end(struct flow_source *source)
-{
-	return source->engine && source->class->flush ? source->class->flush(source->engine) : 0;
 }

@@ -34,12 +34,10 @@ struct flow_source {
 
 int flow_source_open(struct flow_source *source, struct ptl_trace *trace, struct flow_code *code,
 		     const struct flow_engine_class *class, const struct flow_engine_class *finder);
-void flow_source_close(struct flow_source *source);
+/* Frees the engines and bytes, and clears the source. For a source that produced flow by flow_produce_between only. */
+void flow_source_close_engines(struct flow_source *source);
 
-/* Gives the segment's flow to sink. Returns a negative status from the engine, the sink or the reader. */
-int flow_produce(struct flow_source *source, const struct flow_segment *segment, const struct flow_sink *sink);
-
-/* As flow_produce, with optional inputs and results at the segment's ends: see flow_engine_input. */
+/* Optional inputs and results at the segment's ends: see flow_engine_input. */
 struct flow_ends {
 	int (*calls_before)(void *context, const struct flow_segment *segment, struct flow_return_stack *calls);
 	struct flow_return_stack *calls_after;
@@ -47,23 +45,22 @@ struct flow_ends {
 	void *context;
 };
 
+/*
+ * Gives the segment's flow to sink, with one engine. ends: NULL without inputs and results. Returns a negative status from
+ * the engine, the sink or the reader.
+ */
 int flow_produce_between(struct flow_source *source, const struct flow_segment *segment, const struct flow_sink *sink,
 			 const struct flow_ends *ends);
 
-/* Several segments, with a sink for each segment. */
-struct flow_portion {
-	const struct flow_segment *const *segments;
-	const struct flow_sink *sinks;
-	size_t count;
-};
+/* The steps of flow_produce_between: */
 
-/*
- * Decodes several segments for sinks of sums, events and counts: see flow_engine_class. On an error, *failed is the
- * index of the failed segment.
- */
-int flow_count(struct flow_source *source, const struct flow_portion *portion, const struct flow_count_sink *counts,
-	       size_t *failed);
-/* Gives the remaining counts to the sink. Called after the last portion. */
-int flow_count_end(struct flow_source *source);
+/* Reads the segment's bytes, and fills the engine's input. */
+int flow_segment_prepare(struct flow_source *source, struct flow_segment_bytes *place,
+			 const struct flow_segment *segment, struct flow_engine_input *input);
+/* Reports the segment as a gap: its thread is unknown, or the bytes before the part cannot be replaced. */
+int flow_segment_skip_all(const struct flow_segment *segment, const struct flow_sink *sink);
+/* Reports the bytes and holes from offset to the segment's end as gaps. Decoding cannot start in these bytes. */
+int flow_segment_skip_rest(struct flow_source *source, struct flow_segment_bytes *place,
+			   const struct flow_segment *segment, uint64_t offset, const struct flow_sink *sink);
 
 #endif

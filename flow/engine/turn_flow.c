@@ -390,8 +390,8 @@ void flow_turns_close(struct flow_turn_flow *turns)
 {
 	if (!turns)
 		return;
-	flow_source_close(&turns->source);
-	flow_source_close(&turns->finder);
+	flow_source_close_engines(&turns->source);
+	flow_source_close_engines(&turns->finder);
 	flow_batch_copy_free(&turns->copy);
 	free(turns->of_groups);
 	free(turns);

@@ -7,7 +7,7 @@
 
 #include "common/error.h"
 #include "common/thread_pool.h"
-#include "flow/engine/segment_flow.h"
+#include "flow/engine/produce.h"
 #include "flow/engine/turn_flow.h"
 #include "flow/view/shard.h"
 #include "flow/view/together.h"
