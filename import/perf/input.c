@@ -190,7 +190,6 @@ static int take_round(struct perf_import *import, const struct perf_record *reco
 	return leave_out(import, record);
 }
 
-/* Adds a build id table entry of a pipe. */
 static int take_build_id(struct perf_import *import, const struct perf_record *record)
 {
 	return perf_build_id(import, record->misc, record->body, record->size);
@@ -201,7 +200,18 @@ static int take_attr(struct perf_import *import, const struct perf_record *recor
 	return perf_attrs_record(&import->attrs, record);
 }
 
-static int keep_own(struct perf_import *import, const struct perf_record *record);
+/* Keeps a record of perf as an event. Counts unknown records of a newer perf. */
+static int keep_own(struct perf_import *import, const struct perf_record *record)
+{
+	const struct perf_sample nobody = {.pid = PTL_NO_ID, .tid = PTL_NO_ID, .cpu = PTL_NO_CPU};
+
+	if (record->type >= PERF_RECORD_OWN_END) {
+		import->outcome.unknown_records++;
+		perf_left_out_unknown(&import->outcome.left_out, record->type);
+		return 0;
+	}
+	return perf_event_keep(import, record, &nobody, record->size);
+}
 
 /* Learns the virtual machines. Without virtual machines, the record is data that other records have, too. */
 static int take_index(struct perf_import *import, const struct perf_record *record)
@@ -217,19 +227,6 @@ static int take_event_type(struct perf_import *import, const struct perf_record 
 {
 	perf_attrs_event_type(&import->attrs, record->body, record->size);
 	return 0;
-}
-
-/* Keeps a record of perf as an event. Counts unknown records of a newer perf. */
-static int keep_own(struct perf_import *import, const struct perf_record *record)
-{
-	const struct perf_sample nobody = {.pid = PTL_NO_ID, .tid = PTL_NO_ID, .cpu = PTL_NO_CPU};
-
-	if (record->type >= PERF_RECORD_OWN_END) {
-		import->outcome.unknown_records++;
-		perf_left_out_unknown(&import->outcome.left_out, record->type);
-		return 0;
-	}
-	return perf_event_keep(import, record, &nobody, record->size);
 }
 
 /* Handlers of perf's own records. Other records are kept as events. */
