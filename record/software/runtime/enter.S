@@ -106,6 +106,27 @@ runtime_to_return_miss:
 	shr r15
 	jmp indirect_saved
 
+/* Restores rax, r11 and the flags, and continues at the target whose pair is at offset r10 of the table. */
+.macro GO_FOUND
+	add al, 127
+	sahf
+	mov rax, gs:[RUNTIME_SCRATCH + 16]
+	mov r11, gs:[RUNTIME_SCRATCH]
+	jmp gs:[r10 + RUNTIME_TARGETS + 8]
+.endm
+
+/* Stores the address in r10 as the end of the packets, and continues at the translation of the target in r11. */
+.macro GO_TO_TARGET
+	sub r10, gs:[RUNTIME_SLOT_PT_BIAS]
+	mov gs:[RUNTIME_SLOT_PT_HEAD], r10
+	mov r10d, r11d
+	and r10d, RUNTIME_TARGETS_MASK
+	mov r15d, 1
+	cmp gs:[r10 + RUNTIME_TARGETS], r11
+	jne indirect_other
+	GO_FOUND
+.endm
+
 /*
  * An indirect branch. r11: target; scratch 0 and 1: values of r11 and r10. Writes the pending TNT bits and a TIP packet, and
  * continues at the translated target, which restores r10, if a table has the target.
@@ -134,22 +155,11 @@ indirect_saved:
 	jnz 6f
 	mov byte ptr [r10], 0x2d
 	add r10, 3
-2:	sub r10, gs:[RUNTIME_SLOT_PT_BIAS]
-	mov gs:[RUNTIME_SLOT_PT_HEAD], r10
-	mov r10d, r11d
-	and r10d, RUNTIME_TARGETS_MASK
-	mov r15d, 1
-	cmp gs:[r10 + RUNTIME_TARGETS], r11
-	jne 3f
-indirect_found:
-	add al, 127
-	sahf
-	mov rax, gs:[RUNTIME_SCRATCH + 16]
-	mov r11, gs:[RUNTIME_SCRATCH]
-	jmp gs:[r10 + RUNTIME_TARGETS + 8]
+2:	GO_TO_TARGET
 
 	/* Another target has the place. The table of blocks may have the target, which then gets the place. */
-3:	mov r10d, r11d
+indirect_other:
+	mov r10d, r11d
 	shr r10d, RUNTIME_TABLE_SHIFT
 	xor r10d, r11d
 	and r10d, RUNTIME_TABLE_SIZE - 1
@@ -167,7 +177,7 @@ indirect_found:
 	mov gs:[r15 + RUNTIME_TARGETS + 8], r10
 	mov r10d, r15d
 	mov r15d, 1
-	jmp indirect_found
+	GO_FOUND
 
 	/* More TNT bits: two or three packets of six bits, or a long packet. */
 4:	mov gs:[RUNTIME_SCRATCH + 24], rsi
@@ -213,7 +223,7 @@ indirect_found:
 	jnz 7f
 	mov byte ptr [r10], 0x4d
 	add r10, 5
-	jmp 2b
+	GO_TO_TARGET
 7:	mov byte ptr [r10], 0x6d
 	add r10, 7
 	jmp 2b
