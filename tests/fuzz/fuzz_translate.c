@@ -20,12 +20,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static uint8_t code[TRANSLATE_CODE_MAX + TRANSLATE_COLD_MAX];
 static uint32_t exits;
 
-static uint32_t add_exit(void *context, uint64_t pc, uint8_t *site, bool is_return)
+static uint32_t add_exit(const struct translate_exit *exit)
 {
-	(void)context;
-	(void)pc;
-	(void)is_return;
-	if (site < code || site + 4 > code + sizeof(code))
+	if (exit->site < code || exit->site + 4 > code + sizeof(code))
 		abort();
 	return exits++;
 }

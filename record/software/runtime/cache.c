@@ -16,8 +16,6 @@
 /* Write faults of a page after which the page loses its write protection and its blocks compare their bytes instead. */
 #define WRITE_FAULTS_MAX 24u
 #define FAR_PATIENCE 4096u
-/* jmp [rip], followed by an address of 8 bytes */
-#define FAR_JUMP_SIZE 14u
 
 /* address of no code */
 #define NO_ADDRESS 0x8000000000000001ull
@@ -56,13 +54,6 @@ struct cache_block **runtime_cache_table(void)
 
 /* ---- room ---- */
 
-static bool reaches(const struct cache_chunk *chunk, uint64_t pc)
-{
-	const int64_t low = (int64_t)((uint64_t)chunk->base - pc), high = (int64_t)((uint64_t)chunk->cold_end - pc);
-
-	return low > -REACH && high < REACH;
-}
-
 static bool has_room(const struct cache_chunk *chunk)
 {
 	return (size_t)(chunk->end - chunk->at) > TRANSLATE_CODE_MAX + ENTRY_RESERVE &&
@@ -84,7 +75,7 @@ static struct cache_chunk *find_chunk(uint64_t pc)
 		chunk = &runtime_cache.chunks[i];
 		if (!has_room(chunk))
 			continue;
-		if (reaches(chunk, pc))
+		if (runtime_cache_reaches(chunk, pc))
 			return chunk;
 		other = chunk;
 		if (chunk->is_far)
@@ -109,88 +100,9 @@ static struct cache_chunk *find_chunk(uint64_t pc)
 		.cold = base + CHUNK_SIZE - COLD_SIZE,
 		.cold_end = base + CHUNK_SIZE,
 	};
-	chunk->is_far = !reaches(chunk, pc);
+	chunk->is_far = !runtime_cache_reaches(chunk, pc);
 	__atomic_store_n(&runtime_cache.chunk_count, runtime_cache.chunk_count + 1, __ATOMIC_RELEASE);
 	return chunk;
-}
-
-static uint32_t add_exit(void *context, uint64_t pc, uint8_t *site, bool is_return)
-{
-	(void)context;
-	if (!COMMON_VECTOR_GROW(runtime_cache.exits, runtime_cache.exit_capacity, runtime_cache.exit_count + 1)) {
-		runtime_cache.is_full = true;
-		return 0;
-	}
-	runtime_cache.exits[runtime_cache.exit_count] = (struct cache_exit){pc, site, is_return};
-	return (uint32_t)runtime_cache.exit_count++;
-}
-
-uint64_t runtime_cache_exit_pc(uint64_t number)
-{
-	uint64_t pc;
-
-	/* Another thread may be moving the exits to larger memory. */
-	runtime_lock(&runtime.lock);
-	pc = runtime_cache.exits[number].pc;
-	runtime_unlock(&runtime.lock);
-	return pc;
-}
-
-/* Writes a jump to `code` within reach of `site`. Returns NULL if no chunk in reach has room. */
-static const uint8_t *add_far_jump(const uint8_t *site, const void *code)
-{
-	for (size_t i = runtime_cache.chunk_count; i-- > 0;) {
-		struct cache_chunk *chunk = &runtime_cache.chunks[i];
-		struct emitter e = {chunk->cold};
-
-		if (!reaches(chunk, (uint64_t)site) || (size_t)(chunk->cold_end - chunk->cold) < FAR_JUMP_SIZE)
-			continue;
-		emit_bytes(&e, (const uint8_t[]){0xff, 0x25, 0, 0, 0, 0}, 6);
-		emit_8(&e, (uint64_t)code);
-		chunk->cold += FAR_JUMP_SIZE;
-		return chunk->cold - FAR_JUMP_SIZE;
-	}
-	return NULL;
-}
-
-/* Makes an entry for indirect branches. False: the chunk of the block has no room. */
-static bool add_entry(struct cache_block *block)
-{
-	for (size_t i = 0; i < runtime_cache.chunk_count && !block->entry; i++) {
-		struct cache_chunk *chunk = &runtime_cache.chunks[i];
-		uint8_t *at = chunk->at;
-
-		if (block->code < chunk->base || block->code >= chunk->end ||
-		    chunk->end - at < (ptrdiff_t)(TRANSLATE_ENTRY_SIZE + 5))
-			continue;
-		runtime_translate_entry(at);
-		at[TRANSLATE_ENTRY_SIZE] = 0xe9;
-		emit_displacement(at + TRANSLATE_ENTRY_SIZE + 1, block->code);
-		chunk->at += TRANSLATE_ENTRY_SIZE + 5;
-		block->entry = at;
-	}
-	return block->entry;
-}
-
-void runtime_cache_link(uint64_t number, const void *code)
-{
-	const struct cache_exit *exit = &runtime_cache.exits[number];
-	uint8_t *site = exit->site;
-	const uint8_t *to = code;
-
-	if (exit->is_return) {
-		struct cache_block *block = runtime_cache_block(exit->pc);
-
-		if (!block || block->code != to || !add_entry(block))
-			return;
-		to = block->entry;
-	}
-	if (!emit_reaches(site + 4, to))
-		to = add_far_jump(site + 4, to);
-	/* Otherwise the exit enters the runtime each time. */
-	if (to)
-		__atomic_store_n((int32_t *)(void *)site, (int32_t)((int64_t)to - (int64_t)(site + 4)),
-				 __ATOMIC_RELEASE);
 }
 
 /* ---- translation ---- */
@@ -350,14 +262,17 @@ static bool guard_stub(void)
 	       memcmp(bytes, work->stub_bytes, work->stub_length) == 0;
 }
 
-/* has_entry: the block gets an entry for indirect branches. NULL: memory is lacking, or pc is unreadable. */
-static struct cache_block *translate(struct runtime_thread *thread, uint64_t pc, bool has_entry)
+/*
+ * has_entry: the block gets an entry for indirect branches. number: of the exit that leads to pc, or
+ * NO_EXIT. NULL: memory is lacking, or pc is unreadable.
+ */
+static struct cache_block *translate(struct runtime_thread *thread, uint64_t pc, bool has_entry, uint64_t number)
 {
 	static uint8_t bytes[TRANSLATE_INSTRUCTIONS_MAX * 15];
 	static struct runtime_map map;
 	struct cache_chunk *chunk;
 	struct cache_page *page;
-	uint8_t *entry = NULL;
+	struct cache_block *block;
 	size_t size;
 
 	if (!is_executable(pc, &map))
@@ -383,15 +298,9 @@ static struct cache_block *translate(struct runtime_thread *thread, uint64_t pc,
 	runtime_cache.work.pc = pc;
 	runtime_cache.work.bytes = bytes;
 	runtime_cache.work.size = size;
-	runtime_cache.work.code = (uint8_t *)(((uintptr_t)chunk->at + (has_entry ? TRANSLATE_ENTRY_SIZE : 0) +
-					       BLOCK_ALIGNMENT - 1) &
-					      ~(uintptr_t)(BLOCK_ALIGNMENT - 1));
-	if (has_entry) {
-		entry = runtime_cache.work.code - TRANSLATE_ENTRY_SIZE;
-		runtime_translate_entry(entry);
-	}
+	runtime_cache.work.code = runtime_cache_lead(chunk, has_entry, number);
 	runtime_cache.work.cold = chunk->cold;
-	runtime_cache.work.add_exit = add_exit;
+	runtime_cache.work.add_exit = runtime_cache_add_exit;
 	runtime_cache.work.read_code = read_code;
 	runtime_cache.work.find_place = runtime_values_known() ? runtime_values_place : NULL;
 	runtime_cache.work.find_loop = runtime_values_known() ? runtime_values_loop : NULL;
@@ -434,7 +343,11 @@ static struct cache_block *translate(struct runtime_thread *thread, uint64_t pc,
 		if (runtime_cache.work.cut)
 			return NULL;
 	}
-	return add_translated(thread, chunk, pc, bytes, entry);
+	block = add_translated(thread, chunk, pc, bytes,
+			       has_entry ? runtime_cache.work.code - TRANSLATE_ENTRY_SIZE : NULL);
+	if (block && !has_entry && number != NO_EXIT)
+		runtime_cache_join(number, block->code);
+	return block;
 }
 
 /* Returns the table entry of pc, by the hash that runtime_to_indirect uses. */
@@ -446,6 +359,7 @@ static struct cache_block **table_entry(uint64_t pc)
 const void *runtime_cache_find(struct runtime_thread *thread, uint64_t pc, const void **entry)
 {
 	struct cache_block *block = __atomic_load_n(table_entry(pc), __ATOMIC_ACQUIRE);
+	uint64_t number = NO_EXIT;
 	bool wants_entry = entry;
 
 	if (block && __atomic_load_n(&block->key, __ATOMIC_RELAXED) == pc) {
@@ -455,12 +369,14 @@ const void *runtime_cache_find(struct runtime_thread *thread, uint64_t pc, const
 	}
 	runtime_lock(&runtime.lock);
 	block = runtime_cache_block(pc);
-	if (thread->reason == RUNTIME_REASON_LINK)
-		wants_entry |= runtime_cache.exits[thread->exit & 0xffffffff].is_return;
+	/* The delivery of a signal may have changed the pc. */
+	if (thread->reason == RUNTIME_REASON_LINK && runtime_cache.exits[thread->exit & 0xffffffff].pc == pc)
+		number = thread->exit & 0xffffffff;
+	wants_entry |= number != NO_EXIT && runtime_cache.exits[number].is_return;
 	if (!block)
-		block = translate(thread, pc, wants_entry);
+		block = translate(thread, pc, wants_entry, number);
 	if (block && entry) {
-		*entry = add_entry(block) ? block->entry : NULL;
+		*entry = runtime_cache_add_entry(block) ? block->entry : NULL;
 		/* Direct exits are linked: their entries would displace the entries of indirect branches. */
 		if (*entry && thread->reason != RUNTIME_REASON_LINK)
 			__atomic_store_n(table_entry(pc), block, __ATOMIC_RELEASE);

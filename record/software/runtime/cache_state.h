@@ -11,7 +11,7 @@
 #define CHUNKS_MAX 2048u
 #define REACH (1900ll << 20)
 #define RESERVE_PAGES 64u
-#define COLD_SIZE (CHUNK_SIZE / 8 * 3)
+#define COLD_SIZE (CHUNK_SIZE / 16 * 7)
 /* bytes of a chunk's cold part reserved for jumps between chunks out of direct reach */
 #define COLD_RESERVE (64u << 10)
 /* alignment of a block's code: one write of 8 bytes replaces the first instruction */
@@ -52,12 +52,6 @@ struct cache_page {
 	size_t count, capacity;
 };
 
-struct cache_exit {
-	uint64_t pc;
-	uint8_t *site;
-	bool is_return; /* leads to the block's entry */
-};
-
 struct runtime_cache {
 	struct cache_chunk chunks[CHUNKS_MAX];
 	size_t chunk_count;
@@ -65,7 +59,7 @@ struct runtime_cache {
 	size_t slot_count, block_count;
 	struct cache_page **pages; /* hash table of pages, by address */
 	size_t page_slots, page_count, guarded_count;
-	struct cache_exit *exits;
+	struct translate_exit *exits;
 	size_t exit_count, exit_capacity;
 	struct cache_block **table; /* blocks by the hash of their pc */
 	uint8_t *reserve;           /* pages for threads that leave the cache without memory for a page */
@@ -76,6 +70,24 @@ struct runtime_cache {
 };
 
 extern struct runtime_cache runtime_cache;
+
+/* ---- cache_link.c, with runtime.lock held ---- */
+
+#define NO_EXIT UINT64_MAX
+
+/* Returns whether code in the chunk reaches operands of the instruction at pc. */
+bool runtime_cache_reaches(const struct cache_chunk *chunk, uint64_t pc);
+/* Returns the exit's number. Without memory, the cache is full. */
+uint32_t runtime_cache_add_exit(const struct translate_exit *exit);
+/* Makes an entry for indirect branches. False: the chunk of the block has no room. */
+bool runtime_cache_add_entry(struct cache_block *block);
+/*
+ * Writes code before the head of the block that is about to be translated at the end of the chunk's hot part: the entry for
+ * indirect branches if has_entry, or else the way from exit `number`, unless that is NO_EXIT. Returns the place of the head.
+ */
+uint8_t *runtime_cache_lead(const struct cache_chunk *chunk, bool has_entry, uint64_t number);
+/* Lets exit `number` go on in the code before the head of the new block, which has no entry. */
+void runtime_cache_join(uint64_t number, const uint8_t *head);
 
 /* ---- cache_index.c, with runtime.lock held ---- */
 

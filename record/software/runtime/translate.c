@@ -31,21 +31,19 @@ void runtime_translate_count(struct translation *t, unsigned instructions, uint3
 	emit_load(&t->e, RCX, scratch);
 }
 
-void runtime_translate_exit_site(struct translation *t, uint64_t target, bool is_return)
+static void add_exit_site(struct translation *t, struct translate_exit exit)
 {
+	exit.site = t->e.at;
 	t->stubs[t->stub_count].site = t->e.at;
-	t->stubs[t->stub_count].exit = t->block->add_exit(t->block->context, target, t->e.at, is_return);
-	t->stubs[t->stub_count].is_return = is_return;
+	t->stubs[t->stub_count].exit = t->block->add_exit(&exit);
+	t->stubs[t->stub_count].is_return = exit.is_return;
 	t->stub_count++;
 	emit_4(&t->e, 0);
 }
 
-/* Writes a jump to the block at target. The jump enters the runtime until the exit is linked. */
-void runtime_translate_exit_jump(struct translation *t, uint64_t target)
+void runtime_translate_return_site(struct translation *t, uint64_t target)
 {
-	emit_align_displacement(&t->e, 1);
-	emit_1(&t->e, 0xe9);
-	runtime_translate_exit_site(t, target, false);
+	add_exit_site(t, (struct translate_exit){.pc = target, .is_return = true});
 }
 
 void runtime_translate_entry(uint8_t *at)
@@ -55,20 +53,54 @@ void runtime_translate_entry(uint8_t *at)
 	emit_load(&e, R10, RUNTIME_SCRATCH + 8);
 }
 
+unsigned runtime_translate_edge(uint8_t *at, unsigned zeros)
+{
+	struct emitter e = {at};
+
+	emit_append_bits(&e, zeros, 1);
+	return (unsigned)(e.at - at);
+}
+
+/* Writes the jump of an exit. The jump enters the runtime until the exit is linked. */
+static void emit_exit_jump(struct translation *t, struct translate_exit exit)
+{
+	emit_align_displacement(&t->e, 1);
+	emit_1(&t->e, 0xe9);
+	add_exit_site(t, exit);
+}
+
 void runtime_translate_exit(struct translation *t, uint64_t target, unsigned zeros, int last, unsigned instructions)
 {
 	emit_append_bits(&t->e, zeros, last);
 	runtime_translate_count(t, instructions, RUNTIME_SCRATCH);
-	runtime_translate_exit_jump(t, target);
+	emit_exit_jump(t, (struct translate_exit){.pc = target});
+}
+
+static uint32_t find_loop(const struct translation *t, uint64_t target)
+{
+	return t->block->find_loop ? t->block->find_loop(t->block->pc, target) : TRANSLATE_NO_PLAN;
 }
 
 void runtime_translate_branch(struct translation *t, uint64_t target, unsigned zeros, int last, unsigned instructions)
 {
-	const uint32_t plan = t->block->find_loop ? t->block->find_loop(t->block->pc, target) : TRANSLATE_NO_PLAN;
+	const uint32_t plan = find_loop(t, target);
 
 	if (plan != TRANSLATE_NO_PLAN)
 		emit_store_64(&t->e, RUNTIME_ENTERED, plan + 1);
 	runtime_translate_exit(t, target, zeros, last, instructions);
+}
+
+/* Writes the taken edge of a conditional branch. */
+static void emit_side(struct translation *t, const struct side_exit *side)
+{
+	emit_displacement(side->site, t->e.at);
+	if (t->block->options.counted || find_loop(t, side->target) != TRANSLATE_NO_PLAN) {
+		runtime_translate_branch(t, side->target, side->zeros, 1, side->instructions);
+		return;
+	}
+	t->e.at += runtime_translate_edge(t->e.at, side->zeros);
+	emit_exit_jump(
+		t, (struct translate_exit){.pc = side->target, .branch = side->site, .zeros = (uint8_t)side->zeros});
 }
 
 void runtime_translate_pc(struct translation *t, uint64_t pc)
@@ -173,7 +205,7 @@ static bool emit_instruction(struct translation *t, const uint8_t *source, const
 		runtime_translate_condition(t, in, next, instructions);
 		return false;
 	case INSTRUCTION_LOOP:
-		runtime_translate_loop(t, source, in, next, instructions);
+		runtime_translate_loop(t, in, next, instructions);
 		return false;
 	case INSTRUCTION_JUMP:
 		runtime_translate_branch(t, next + (uint64_t)in->target, t->bits, -1, instructions);
@@ -209,15 +241,11 @@ static bool emit_instruction(struct translation *t, const uint8_t *source, const
 
 static void finish(struct translation *t)
 {
-	for (unsigned i = 0; i < t->side_count; i++) {
-		const struct side_exit *side = &t->sides[i];
-
-		emit_displacement(side->site, t->e.at);
-		runtime_translate_branch(t, side->target, side->zeros, side->last, side->instructions);
-	}
 	t->block->code_size = (uint32_t)(t->e.at - t->block->code);
-	/* Stubs go into the cold part, which keeps the hot code dense. */
+	/* Taken edges and stubs go into the cold part, which keeps the hot code dense. */
 	t->e.at = t->block->cold;
+	for (unsigned i = 0; i < t->side_count; i++)
+		emit_side(t, &t->sides[i]);
 	emit_check_stubs(t);
 	for (unsigned i = 0; i < t->stub_count; i++) {
 		emit_displacement(t->stubs[i].site, t->e.at);

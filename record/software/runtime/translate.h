@@ -14,7 +14,7 @@ struct instruction;
 #define TRANSLATE_INSTRUCTIONS_MAX 48u
 /* maximal size of a block's translation in bytes, exits included */
 #define TRANSLATE_CODE_MAX 16384u
-#define TRANSLATE_COLD_MAX 2048u
+#define TRANSLATE_COLD_MAX 4096u
 #define TRANSLATE_NO_PLAN UINT32_MAX
 /* maximal size of a linkage stub in bytes: endbr64 and a jump */
 #define TRANSLATE_STUB_MAX 16u
@@ -40,6 +40,16 @@ struct translate_options {
 	bool joins_stubs;  /* a call of a linkage stub (jmp [rip + n]) executes the stub's jump in the caller's block */
 };
 
+/* A way out of a block. Until the exit is linked, its displacements lead to code that enters the runtime. */
+struct translate_exit {
+	uint64_t pc; /* address of the program that the exit leads to */
+	uint8_t *
+		site; /* displacement of the last jump on the way to pc, or of the instruction that loads the address */
+	uint8_t *branch; /* displacement of the conditional branch whose taken edge the exit is; NULL: another exit */
+	uint8_t zeros;   /* TNT bits 0 that the edge appends, before a bit 1 */
+	bool is_return;  /* the displacement leads to the block's entry for indirect branches */
+};
+
 /* A place of --values. */
 struct translate_place {
 	uint64_t offset; /* in the file */
@@ -54,12 +64,8 @@ struct translate_block {
 	uint8_t *code; /* room for TRANSLATE_CODE_MAX bytes; the address of the block's first translated byte */
 	uint8_t *cold; /* room for TRANSLATE_COLD_MAX bytes of rarely executed code */
 	struct translate_options options;
-	/*
-	 * Returns the number of a new exit to pc; the displacement is at site. is_return: the displacement leads to the
-	 * block's entry for indirect branches.
-	 */
-	uint32_t (*add_exit)(void *context, uint64_t pc, uint8_t *site, bool is_return);
-	void *context;
+	/* Returns the number of a new exit. */
+	uint32_t (*add_exit)(const struct translate_exit *exit);
 	/*
 	 * Finds a plan from `from` on with a place at the instruction at pc: see runtime_values_place. NULL: there are no
 	 * such places.
@@ -88,5 +94,10 @@ void runtime_translate_block(struct translate_block *block);
 #define TRANSLATE_ENTRY_SIZE 9u
 /* Writes a block's entry for indirect branches and returns, TRANSLATE_ENTRY_SIZE bytes: restores R10. */
 void runtime_translate_entry(uint8_t *at);
+
+/* maximal size in bytes of the code of a taken edge */
+#define TRANSLATE_EDGE_MAX 40u
+/* Writes the code of a taken edge, which appends `zeros` bits 0 and a bit 1. Returns the size in bytes. */
+unsigned runtime_translate_edge(uint8_t *at, unsigned zeros);
 
 #endif

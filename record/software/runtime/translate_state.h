@@ -12,12 +12,11 @@
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
 
-/* Taken edge of a conditional branch; the code of the edge follows the block's code. */
+/* Taken edge of a conditional branch; the code of the edge is in the cold part. */
 struct side_exit {
 	uint8_t *site; /* displacement of the jump to the edge */
 	uint64_t target;
 	unsigned zeros;
-	int last;
 	unsigned instructions;
 };
 
@@ -54,13 +53,11 @@ struct translation {
 void runtime_translate_count(struct translation *t, unsigned instructions, uint32_t scratch);
 /* As runtime_translate_count, but with RCX free. */
 void runtime_translate_count_spilled(struct translation *t, unsigned instructions);
-/* Writes a jump to the block at target; the jump enters the runtime until the exit is linked. */
-void runtime_translate_exit_jump(struct translation *t, uint64_t target);
 /*
- * Writes the displacement of an instruction that leads to the block at target; until the exit is linked, to the runtime.
- * is_return: the instruction gets the address of the block's entry for indirect branches.
+ * Writes the displacement of an instruction that loads the address of the entry of the block at target; until the exit is
+ * linked, of code that enters the runtime.
  */
-void runtime_translate_exit_site(struct translation *t, uint64_t target, bool is_return);
+void runtime_translate_return_site(struct translation *t, uint64_t target);
 /* Writes `zeros` TNT bits 0 and, unless last is negative, the bit `last`, and then the jump. */
 void runtime_translate_exit(struct translation *t, uint64_t target, unsigned zeros, int last, unsigned instructions);
 /* As runtime_translate_exit, for a branch. A branch to the entry of its own function is no call: the runtime is told. */
@@ -89,8 +86,7 @@ void runtime_translate_return(struct translation *t, const uint8_t *source, cons
 			      struct translate_step *step, unsigned instructions);
 void runtime_translate_condition(struct translation *t, const struct instruction *in, uint64_t next,
 				 unsigned instructions);
-void runtime_translate_loop(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t next,
-			    unsigned instructions);
+void runtime_translate_loop(struct translation *t, const struct instruction *in, uint64_t next, unsigned instructions);
 void runtime_translate_call(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t pc,
 			    struct translate_step *step, unsigned instructions);
 void runtime_translate_jump_indirect(struct translation *t, const uint8_t *source, const struct instruction *in,

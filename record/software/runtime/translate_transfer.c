@@ -118,7 +118,7 @@ static void emit_note_call(struct translation *t, uint64_t next)
 	/* lea r10, [rip + entry of the block at next] */
 	emit_align_displacement(&t->e, 3);
 	emit_bytes(&t->e, (const uint8_t[]){0x4c, 0x8d, 0x15}, 3);
-	runtime_translate_exit_site(t, next, true);
+	runtime_translate_return_site(t, next);
 	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x4e, 0x89, 0x14, 0x9d}, 5);
 	emit_4(&t->e, RUNTIME_RETURNS + 8);
 	/* mov gs:[index], r11b */
@@ -190,7 +190,7 @@ void runtime_translate_return(struct translation *t, const uint8_t *source, cons
 
 static void add_side_exit(struct translation *t, uint8_t *site, uint64_t target, unsigned instructions)
 {
-	t->sides[t->side_count++] = (struct side_exit){site, target, t->bits, 1, instructions};
+	t->sides[t->side_count++] = (struct side_exit){site, target, t->bits, instructions};
 }
 
 void runtime_translate_condition(struct translation *t, const struct instruction *in, uint64_t next,
@@ -209,6 +209,7 @@ void runtime_translate_condition(struct translation *t, const struct instruction
 		runtime_translate_branch(t, target, t->bits, 1, instructions);
 		emit_displacement(over, t->e.at);
 	} else {
+		emit_align_displacement(&t->e, 2);
 		emit_bytes(&t->e, (const uint8_t[]){0x0f, (uint8_t)(0x80 | condition)}, 2);
 		add_side_exit(t, t->e.at, target, instructions);
 		emit_4(&t->e, 0);
@@ -217,12 +218,11 @@ void runtime_translate_condition(struct translation *t, const struct instruction
 }
 
 /* loop, loope, loopne, jrcxz have displacements of a byte: jump over a jump. */
-void runtime_translate_loop(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t next,
-			    unsigned instructions)
+void runtime_translate_loop(struct translation *t, const struct instruction *in, uint64_t next, unsigned instructions)
 {
+	emit_align_displacement(&t->e, in->address_32 ? 6 : 5);
 	if (in->address_32)
 		emit_1(&t->e, 0x67);
-	(void)source;
 	emit_bytes(&t->e, (const uint8_t[]){in->opcode, 2, 0xeb, 5, 0xe9}, 5);
 	add_side_exit(t, t->e.at, next + (uint64_t)in->target, instructions);
 	emit_4(&t->e, 0);
