@@ -9,6 +9,7 @@
 #include "format/pt/psb_scan.h"
 #include "format/pt/tsc.h"
 #include "format/writer/pt_filter.h"
+#include "import/host_time.h"
 #include "import/perf/import.h"
 #include "import/perf/loss.h"
 #include "import/psb_time.h"
@@ -167,8 +168,26 @@ static int open_stream(struct perf_import *import, uint32_t cpu, uint32_t tid, s
 }
 
 /*
- * Returns the time of a PSB+; the latest known time if the PSB+ has no TSC. If no record has a time, the first PSB+
- * starts the trace, and the TSC that perf read with the packets anchors TSC packets.
+ * Checks whether the TSC of a guest's PSB+ is the host's. A guest's TSC has an offset, unless perf inject has corrected
+ * the packets or perf ran in the guest. next: result of import_host_time. If the stream tells no time of the host, `time`
+ * must lie within the recording.
+ */
+static bool is_host_time(const struct perf_aux *aux, const struct ptl_machine *machine, uint64_t time, uint64_t next)
+{
+	const struct perf_import *import = aux->import;
+	const uint64_t read = import->aux_reference ? format_tsc_time(machine, import->aux_reference) : 0;
+	const uint64_t latest = import->now > read ? import->now : read;
+
+	if (next)
+		return next - time <= GUEST_PSB_WITHIN;
+	if (import->aux_host && aux->psb_time)
+		return time - aux->psb_time <= GUEST_PSB_WITHIN;
+	return time + GUEST_PSB_WITHIN >= import->machine.start_time && (!latest || time <= latest);
+}
+
+/*
+ * Returns the time of a PSB+; the latest known time if the PSB+ has no TSC of the host. If no record has a time, the
+ * first PSB+ starts the trace, and the TSC that perf read with the packets anchors TSC packets.
  */
 static uint64_t psb_time(struct perf_aux *aux, const uint8_t *data, size_t size)
 {
@@ -184,9 +203,13 @@ static uint64_t psb_time(struct perf_aux *aux, const uint8_t *data, size_t size)
 		machine.start_time = format_tsc_time(&machine, import->aux_reference);
 	if (import_psb_time(&machine, data, size, &time) != IMPORT_PSB_TIMED)
 		return import->now;
-	/* The TSC of a guest has an offset, unless perf inject has corrected the packets. */
-	if (told && paging.pip.non_root && import->aux_host && time - aux->psb_time > GUEST_PSB_WITHIN)
-		return aux->psb_time ? aux->psb_time : import->now;
+	if (told && paging.pip.non_root) {
+		const uint64_t next = aux->psb_time ? 0 : import_host_time(&machine, data, size);
+
+		import->aux_host |= next != 0;
+		if (!is_host_time(aux, &machine, time, next))
+			time = next ? next : aux->psb_time ? aux->psb_time : import->now;
+	}
 	if (!import->aux_start || time < import->aux_start)
 		import->aux_start = time;
 	return time;

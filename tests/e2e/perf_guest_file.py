@@ -82,15 +82,15 @@ def user_program():
 
 
 class HostFile(perf_file.File):
-    """perf.data of a host whose kernel is traced."""
+    """perf.data of a host whose kernel is traced. started: TSC of the first record with a time."""
 
-    def __init__(self, program, **options):
+    def __init__(self, program, started=1, **options):
         super().__init__(config=perf_file.TSC | perf_file.NORETCOMP, **options)
         name, _, base, size, offset = program
         body = struct.pack("<IIQQQ", NOBODY, 0, TEXT, 4096, TEXT) + perf_file.text("[kernel.kallsyms]_stext")
         self.records.append(perf_file.entry(1, body + bytes(-len(body) % 8) + self.trailer(0, 0, 0), KERNEL))
         self.program(PID, TID, "qemu")
-        self.map(PID, TID, base, size, offset, 5, name, os.stat(name), 1)
+        self.map(PID, TID, base, size, offset, 5, name, os.stat(name), started)
 
 
 def show(kernel, name, file):
@@ -164,9 +164,9 @@ class Machine:
         story.at["again+2"], story.at["vm_code+3"] = story.at["again"] + 2, story.at["vm_code"] + 3
         return story
 
-    def convert(self, name, story, *options, compressed=False):
+    def convert(self, name, story, *options, compressed=False, started=1):
         """Makes out.ptl of the packets of the vCPU's thread."""
-        file = HostFile(self.program)
+        file = HostFile(self.program, started)
         file.config &= ~(perf_file.NORETCOMP if compressed else 0)
         file.reference = story.now
         file.packets(perf_file.assemble(story.packets), 0, tid=TID)

@@ -172,6 +172,43 @@ def own_clock(machine):
     check("a guest's TSC gives no time", len(times) > 8 and not wrong, wrong[:3], begin, end)
 
 
+def times_of(name, start):
+    """Returns the times of the host's instructions and gaps in out.ptl, and the times of the instructions in perf's output."""
+    events = [json.loads(line) for line in run(DUMP, "flow", "-l", "insn", "--json", "out.ptl").stdout.splitlines()]
+    shown = run("perf", "script", "-i", name, "--itrace=i0ns", "--ns", "-F", "tid,time,ip").stdout if have_perf else ""
+    return ([event["time"] + start for event in events if event["type"] in ("instruction", "gap")],
+            [int(match[1] + match[2]) for match in re.finditer(r"^ *\d+ +(\d+)\.(\d{9}): +[0-9a-f]+$", shown, re.MULTILINE)])
+
+
+def begins_in_own_clock(machine):
+    """
+    The first PSB lies in a guest whose TSC has an offset, before any PSB of the host: the host's flow has the host's times. perf's
+    times are right only without an offset.
+    """
+    for kind, lead, timed in (("ahead", 5 * 10**9, True), ("behind", -2 * 10**9, True), ("ahead, records without times", 5 * 10**9, False),
+                              ("behind, records without times", -2 * 10**9, False), ("equal", 0, True)):
+        story = machine.story()
+        story.now += 2 * 10**9
+        begin = story.now
+        for tsc in (begin, begin + 10):
+            story.add("psb", f"tsc {tsc + lead:#x}", GUEST, f"vmcs {VMCS:#x}", "mode.exec 64", "fup alias", "psbend", "tnt tn", "tip alias")
+        story.now += 1000
+        story.leave("alias")
+        story.add("tnt n", "tip back", "tip again+2")
+        story.system_call(KERNEL_GUEST, USER_GUEST)
+        story.add("tip.pgd -")
+        start = begin - 500 if timed else 0
+        machine.convert("offset.data", story, started=start)
+        clock = json.loads(run(DUMP, "info", "--json", "out.ptl").stdout)["clock"]
+        ours, theirs = times_of("offset.data", clock["start_time"])
+        check(f"the first PSB lies in a guest, TSC {kind}: the host's times", len(ours) > 10 and ours == sorted(ours) and
+              begin <= ours[0] <= begin + 2000 and ours[-1] == story.now and begin - 500 <= clock["start_time"] <= begin + 2000, ours, begin,
+              story.now, clock)
+        if not lead and have_perf:
+            check("the first PSB lies in a guest: perf's times lie in the same interval", len(theirs) > 10 and
+                  begin <= min(theirs) and max(theirs) <= story.now, theirs, begin, story.now)
+
+
 def guest_code(machine):
     """--guest-code: the guest's code is the hypervisor's user code. A guest with code in the kernel's half stays a gap."""
     story = machine.story()
@@ -253,6 +290,7 @@ def main():
     overflow(machine)
     recorded_in_guest(machine)
     own_clock(machine)
+    begins_in_own_clock(machine)
     guest_code(machine)
     guest_records(machine)
 
