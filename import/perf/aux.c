@@ -328,18 +328,21 @@ static int take_piece(struct perf_aux *aux, const uint8_t *data, size_t size)
 	return status;
 }
 
-/* Notes the place of the stream's bytes from `position` on, if virtual machines have records. */
-static int note_bytes(struct perf_aux *aux, const struct perf_aux_record *record, uint64_t skip, uint64_t position)
+/* Whether the packets of virtual machines become streams. */
+static bool has_guest_streams(const struct perf_import *import)
 {
-	struct perf_import *import = aux->import;
-	const struct perf_guest_piece piece = {.file = record->file,
-					       .offset = record->offset + skip,
-					       .position = position,
-					       .size = aux->end - position};
+	return import->guests.count && !import->machine.guest_code;
+}
 
-	if (!import->guests.count || import->machine.guest_code || !piece.size)
+/* Notes the place in a file of the stream's bytes from `position` on. */
+static int note_bytes(struct perf_aux *aux, int fd, uint64_t offset, uint64_t position)
+{
+	const struct perf_guest_piece piece = {
+		.fd = fd, .offset = offset, .position = position, .size = aux->end - position};
+
+	if (!piece.size)
 		return 0;
-	return perf_guest_flow_bytes(&import->guest_flow, &aux->guest_ring, aux->pebs.group.cpu, aux->tid, &piece);
+	return perf_guest_flow_bytes(&aux->import->guest_flow, &aux->guest_ring, aux->pebs.group.cpu, aux->tid, &piece);
 }
 
 /* Reads the record's bytes without the first `skip` bytes. */
@@ -384,7 +387,7 @@ int perf_aux_data(struct perf_import *import, const struct perf_record *record)
 	position = aux->end;
 	status = take_bytes(aux, &this, skip);
 	/* A file that is cut off has the first bytes of the record. */
-	noted = note_bytes(aux, &this, skip, position);
+	noted = has_guest_streams(import) ? note_bytes(aux, perf_file_fd(this.file), this.offset + skip, position) : 0;
 	if (status || noted)
 		return status ? status : noted;
 	if (!skip || offset + this.size > aux->ring_end)
@@ -412,6 +415,16 @@ static int keep_sample(struct perf_aux *aux, const struct perf_aux_record *recor
 	return 0;
 }
 
+/* Copies the stream's last `size` bytes, which are of a sample, to the temporary file of samples, and notes the place. */
+static int note_sample(struct perf_aux *aux, const uint8_t *data, size_t size)
+{
+	struct perf_guest_flow *flow = &aux->import->guest_flow;
+	const uint64_t offset = flow->samples_size;
+	const int status = perf_guest_flow_sample(flow, data, size);
+
+	return status ? status : note_bytes(aux, flow->samples, offset, aux->end - size);
+}
+
 /*
  * The ring of a CPU has packets of all threads, which context switches tell apart. Without switches, the packets belong
  * to the sampled thread.
@@ -436,6 +449,8 @@ int perf_aux_sample(struct perf_import *import, const struct perf_sample *sample
 	}
 	if (!status)
 		status = take_piece(aux, this.memory + skip, (size_t)(this.size - skip));
+	if (!status && has_guest_streams(import))
+		status = note_sample(aux, this.memory + skip, (size_t)(this.size - skip));
 	if (status)
 		return status;
 	aux->piece_size = 0;

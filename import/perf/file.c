@@ -47,6 +47,11 @@ bool perf_file_is(const uint8_t *data, size_t size)
 		!memcmp(data, old_magic, PERF_MAGIC_SIZE));
 }
 
+int perf_file_fd(const struct perf_file *file)
+{
+	return file->fd;
+}
+
 int perf_file_read(const struct perf_file *file, uint64_t offset, void *data, size_t size)
 {
 	if (offset > file->size || size > file->size - offset)

@@ -56,6 +56,8 @@ struct perf_section perf_file_attrs(const struct perf_file *file, size_t *entry_
 struct perf_section perf_file_event_types(const struct perf_file *file);
 struct perf_section perf_file_feature(const struct perf_file *file, unsigned feature);
 
+int perf_file_fd(const struct perf_file *file);
+
 /* Reads `size` bytes at offset. Returns PTL_TRUNCATED, PTL_SYSTEM. */
 int perf_file_read(const struct perf_file *file, uint64_t offset, void *data, size_t size);
 

@@ -40,7 +40,10 @@ struct perf_guest_flow {
 	size_t run_count, run_capacity;
 	struct perf_guest_stretch *stretches;
 	size_t stretch_count, stretch_capacity;
-	uint64_t unknown; /* stretches of threads that ID_INDEX does not name */
+	uint64_t unknown;      /* stretches of threads that ID_INDEX does not name */
+	bool has_samples;      /* `samples` is open */
+	int samples;           /* temporary file with the packets of samples */
+	uint64_t samples_size; /* bytes in `samples` */
 };
 
 struct perf_import;
@@ -51,10 +54,12 @@ struct perf_import;
  */
 int perf_guest_flow_bytes(struct perf_guest_flow *flow, size_t *ring, uint32_t cpu, uint32_t tid,
 			  const struct perf_guest_piece *piece);
+/* Appends a sample's packets to the file of samples. Returns PTL_SYSTEM. */
+int perf_guest_flow_sample(struct perf_guest_flow *flow, const uint8_t *data, size_t size);
 /* Notes the thread that runs on a CPU of the host from now on. Returns PTL_NO_MEMORY. */
 int perf_guest_flow_switch(struct perf_guest_flow *flow, uint32_t cpu, uint32_t tid, uint64_t time);
 
-/* Finds the stretches of all rings. Returns PTL_NO_MEMORY, or an error of perf_file_read. */
+/* Finds the stretches of all rings. Returns PTL_NO_MEMORY, PTL_TRUNCATED, PTL_SYSTEM. */
 int perf_guest_flow_find(struct perf_import *import);
 /* Writes a stream for each virtual CPU. Returns as perf_guest_flow_find, or an error of the writer. */
 int perf_guest_flow_write(struct perf_import *import);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/file.h"
 #include "common/partition.h"
 #include "flow/segment/packets.h"
 
@@ -81,8 +82,8 @@ static int fill(struct perf_guest_reader *reader)
 		size = piece->size - (at - piece->position);
 		if (size > WINDOW - reader->end)
 			size = WINDOW - reader->end;
-		status = perf_file_read(piece->file, piece->offset + (at - piece->position),
-					reader->window + reader->end, (size_t)size);
+		status = common_read_at(piece->fd, reader->window + reader->end, (size_t)size,
+					piece->offset + (at - piece->position));
 		reader->end += status ? 0 : (size_t)size;
 	}
 	return status;

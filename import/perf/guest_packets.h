@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the packets of a ring of Intel PT a second time, from the places in perf.data. */
+/* Reads the packets of a ring of Intel PT a second time, from perf.data or from a copy of samples. */
 #ifndef IMPORT_PERF_GUEST_PACKETS_H
 #define IMPORT_PERF_GUEST_PACKETS_H
 
@@ -8,11 +8,10 @@
 #include <stdint.h>
 
 #include "flow/segment/errata.h"
-#include "import/perf/file.h"
 
 /* Bytes of a ring that lie together in a file. */
 struct perf_guest_piece {
-	const struct perf_file *file;
+	int fd;
 	uint64_t offset; /* file offset */
 	uint64_t
 		position; /* position in the ring's stream; a hole lies before the piece if its predecessor ends earlier */
@@ -60,7 +59,7 @@ void perf_guest_reader_close(struct perf_guest_reader *reader);
  */
 void perf_guest_reader_go(struct perf_guest_reader *reader, uint64_t position, uint64_t last_ip);
 
-/* Reads the next packet. Returns 1; 0 at the end; the errors of perf_file_read. */
+/* Reads the next packet. Returns 1; 0 at the end; PTL_TRUNCATED, PTL_SYSTEM. */
 int perf_guest_reader_next(struct perf_guest_reader *reader, struct perf_guest_packet *packet);
 
 /* Reads ahead, behind the PSB of a PSB+. Returns and stores as flow_psb_plus_paging. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds the packets of virtual CPUs between the packets of the host. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "common/error.h"
+#include "common/file.h"
 #include "common/partition.h"
 #include "common/program/interrupt.h"
 #include "common/vector.h"
@@ -32,6 +34,18 @@ int perf_guest_flow_bytes(struct perf_guest_flow *flow, size_t *ring, uint32_t c
 	return 0;
 }
 
+int perf_guest_flow_sample(struct perf_guest_flow *flow, const uint8_t *data, size_t size)
+{
+	int status = flow->has_samples ? 0 : common_open_temporary(&flow->samples);
+
+	if (status)
+		return status;
+	flow->has_samples = true;
+	status = common_write_temporary(flow->samples, data, size, flow->samples_size);
+	flow->samples_size += size;
+	return status;
+}
+
 int perf_guest_flow_switch(struct perf_guest_flow *flow, uint32_t cpu, uint32_t tid, uint64_t time)
 {
 	if (COMMON_VECTOR_RESERVE(flow->runs, flow->run_capacity, flow->run_count + 1, "context switches"))
@@ -48,6 +62,8 @@ void perf_guest_flow_free(struct perf_guest_flow *flow)
 	free(flow->rings);
 	free(flow->runs);
 	free(flow->stretches);
+	if (flow->has_samples)
+		close(flow->samples);
 	*flow = (struct perf_guest_flow){0};
 }
 

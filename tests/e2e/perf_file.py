@@ -77,11 +77,12 @@ class File:
         self.records.append(entry(7, struct.pack("<IIIIQ", pid, parent, tid, parent, self.time(tsc)) +
                                   self.trailer(parent, parent, tsc)))
 
-    def map(self, pid, tid, base, size, offset, protection, name, info, tsc):
+    def map(self, pid, tid, base, size, offset, protection, name, info, tsc, build_id=None):
         device = (os.major(info.st_dev), os.minor(info.st_dev), info.st_ino) if info else (0, 0, 0)
         identity, misc = struct.pack("<IIQQ", *device, 0), self.user
-        if name == "[vdso]" and vdso_build_id():
-            identity, misc = struct.pack("<BBH", 20, 0, 0) + vdso_build_id(), MMAP_BUILD_ID | self.user
+        build_id = vdso_build_id() if name == "[vdso]" else build_id
+        if build_id:
+            identity, misc = struct.pack("<BBH", 20, 0, 0) + build_id, MMAP_BUILD_ID | self.user
         body = struct.pack("<IIQQQ", pid, tid, base, size, offset) + identity + struct.pack("<II", protection, 2) + text(name)
         body += bytes(-len(body) % 8)
         self.records.append(entry(10, body + self.trailer(pid, tid, tsc), misc))

@@ -124,14 +124,14 @@ class Guest:
         returns = ["tnt tt"] if compressed else [f"tip {self.at['switched']:#x}", f"tip {self.at['after']:#x}"]
         return hex(self.at[first]), [*inside, *returns, f"tip {self.at['call'] + 2:#x}"], hex(self.at["loop"])
 
-    def file(self, switches, name="guest.data", times=OFFSET):
-        """Writes the guest's perf.data. switches: (time, CPU, thread, next thread)."""
+    def file(self, switches, name="guest.data", build_id=None):
+        """Writes the guest's perf.data. switches: (time, CPU, thread, next thread). build_id: of the program, in mappings."""
         file = GuestFile(switches=3)
         file.first = perf_file.entry(69, struct.pack("<Q", GUEST_CPUS) + b"".join(
             struct.pack("<QQQQ", 1 + cpu, cpu, cpu, 2**64 - 1) for cpu in range(GUEST_CPUS)))
         for pid in (FIRST, SECOND):
             file.program(pid, pid, "app")
-            file.map(pid, pid, 0x401000, 4096, self.offset, 5, path("app"), None, 0)
+            file.map(pid, pid, 0x401000, 4096, self.offset, 5, path("app"), None, 0, build_id)
         body = struct.pack("<IIQQQ", NOBODY, 0, TEXT, 4096, TEXT) + perf_file.text("[kernel.kallsyms]_stext")
         file.records.append(perf_file.entry(1, body + bytes(-len(body) % 8) + file.trailer(0, 0, 0), KERNEL))
         for time, cpu, before, after in switches:
@@ -246,6 +246,43 @@ def of_a_thread(machine, guest):
         judge(f"a thread{kind}", {TID: host_instructions(story, 2)}, {FIRST: first, SECOND: second}, {0: first + second})
     report = run(DUMP, "report", "out.ptl").stdout
     check("functions of the guest's kernel and program have names", "__switch_to" in report and "app" in report, report)
+
+
+def of_samples(machine, guest):
+    """Packets in samples (perf record --aux-sample), of a thread and of a CPU: the second sample lacks packets, the third overlaps it."""
+    for per_cpu in (0, 1):
+        name = "samples of a CPU" if per_cpu else "samples of a thread"
+        parts = []
+        for number in range(3):
+            story = machine.story()
+            story.now += number * 10**5
+            story.psb(HOST, "_start")
+            story.system_call(guest.user(2), guest.user(3 + number))
+            story.add("tip.pgd -")
+            parts.append((story, perf_file.assemble(story.packets)))
+        # perf inject drops the table of build ids from a file whose only packets are in samples.
+        guest.file([(parts[0][0].now - 8000, 0, 0, FIRST)], build_id=guest.build_id)
+        file = host_file(machine, per_cpu=per_cpu, switches=3 * per_cpu)
+        file.index(0 if per_cpu else perf_file.EVERYWHERE, perf_file.EVERYWHERE if per_cpu else TID)
+        if per_cpu:
+            file.switch_in(PID, TID, 0, parts[0][0].now - 8000)
+        for number, data in enumerate((parts[0][1], parts[1][1], parts[1][1] + parts[2][1])):
+            file.sample(data, PID, TID, parts[number][0].now + 100)
+        inject(machine, file)
+        done = run(RELOG, "-f", "-q", "both.data", "-o", "out.ptl")
+        flow, gaps = our_flow()
+        whole = [host_instructions(story, 1) for story, _ in parts]
+        check(f"{name}: the host's flow", done.returncode == 0 and flow.get(TID) == sum(whole, []), done, hexes(flow))
+        own = flow.get(MACHINE + FIRST, [])
+        check(f"{name}: the guest's threads execute their code", own == guest.loop * (5 + 6 + 7), hexes({FIRST: own}), gaps)
+        theirs = [address for address in perf_flow("both.data").get(0, []) if address != guest.at["call"]]
+        check(f"{name}: perf executes the same, and SYSCALL where a sample ends", theirs == own, hexes({FIRST: own, 0: theirs}))
+        times = times_of(MACHINE + FIRST)
+        check(f"{name}: times are the host's", None not in times and times == sorted(times) and parts[0][0].now - 6000 <= times[0] and
+              times[-1] <= parts[2][0].now, times, parts[0][0].now)
+        check(f"{name}: the engines agree", run(DUMP, "verify", "out.ptl").returncode == 0)
+        losses = run(DUMP, "info", "out.ptl").stdout
+        check(f"{name}: the packets between samples are a loss", "--aux-sample" in losses and "no virtual CPU" not in losses, losses)
 
 
 def of_cpus(machine, guest):
@@ -461,6 +498,7 @@ def main():
     machine = Machine()
     guest = Guest()
     of_a_thread(machine, guest)
+    of_samples(machine, guest)
     of_cpus(machine, guest)
     begins_and_ends(machine, guest)
     own_clock(machine, guest)
