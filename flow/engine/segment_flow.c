@@ -217,8 +217,6 @@ static int has_guests(void *context, const struct flow_engine_input *input)
 		(machine ? ptl_machine_at(source->trace, machine) : ptl_trace_machine(source->trace))->guest_code;
 	int status = 0;
 
-	if (code == PTL_GUEST_CODE_ALL)
-		return FLOW_GUEST_NONE;
 	if (source->guests_machine != machine + 1)
 		status = flow_guest_has_host(source->trace, machine, &errata, &source->has_guests);
 	if (status < 0)
@@ -226,6 +224,8 @@ static int has_guests(void *context, const struct flow_engine_input *input)
 	source->guests_machine = machine + 1;
 	if (!source->has_guests)
 		return FLOW_GUEST_NONE;
+	if (code == PTL_GUEST_CODE_ALL)
+		return FLOW_GUEST_SHARED;
 	return code == PTL_GUEST_CODE_USER && !flow_guest_is_in_kernel(input->bytes, input->size, &errata)
 		       ? FLOW_GUEST_SHARED
 		       : FLOW_GUEST_APART;

@@ -18,9 +18,8 @@
 #define STREAMS_MAX 65536u
 #define THREAD_BIT (1ull << 32) /* in a key of import->aux: the key is a thread, not a CPU */
 #define AUXTRACE_BODY 40
-#define STREAM_MAX (1ull << 48)      /* bytes of a stream; more are of a damaged position */
-#define GUEST_PSB_WITHIN 1000000000u /* maximum nanoseconds from a PSB to a guest's PSB with a time of the host */
-#define PADDING_MAX 7u               /* perf pads a record to a multiple of 8 bytes */
+#define STREAM_MAX (1ull << 48) /* bytes of a stream; more are of a damaged position */
+#define PADDING_MAX 7u          /* perf pads a record to a multiple of 8 bytes */
 
 /* A stream of PT. */
 struct perf_aux {
@@ -179,10 +178,10 @@ static bool is_host_time(const struct perf_aux *aux, const struct ptl_machine *m
 	const uint64_t latest = import->now > read ? import->now : read;
 
 	if (next)
-		return next - time <= GUEST_PSB_WITHIN;
+		return next - time <= IMPORT_GUEST_PSB_WITHIN;
 	if (import->aux_host && aux->psb_time)
-		return time - aux->psb_time <= GUEST_PSB_WITHIN;
-	return time + GUEST_PSB_WITHIN >= import->machine.start_time && (!latest || time <= latest);
+		return time - aux->psb_time <= IMPORT_GUEST_PSB_WITHIN;
+	return time + IMPORT_GUEST_PSB_WITHIN >= import->machine.start_time && (!latest || time <= latest);
 }
 
 /*

@@ -85,7 +85,7 @@ struct perf_import {
 	bool aux_snapshots;     /* Intel PT was recorded as snapshots */
 	bool aux_pebs;          /* Intel PT has samples of events with aux-output */
 	struct common_hash_map pebs_counters; /* CPU and hardware counter: id of the event */
-	bool aux_host;                        /* Intel PT has packets of a host, not only of a guest */
+	bool aux_host;                        /* a PIP without NR was read: a host recorded Intel PT */
 	bool aux_kernel;                      /* Intel PT has the kernel's flow, too */
 	bool aux_switches;                    /* context switches tell the threads of a CPU's Intel PT */
 	uint64_t aux_reference;               /* full TSC that perf read when writing the last packets */

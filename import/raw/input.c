@@ -19,10 +19,12 @@
 #include "common/program/message.h"
 #include "common/text/text.h"
 #include "common/text/text.h"
+#include "flow/segment/packets.h"
 #include "format/metadata/input_hash.h"
 #include "format/pt/psb_scan.h"
 #include "format/pt/tsc.h"
 #include "format/writer/pt_filter.h"
+#include "import/host_time.h"
 #include "import/psb_time.h"
 #include "import/raw/memory_map.h"
 
@@ -292,7 +294,31 @@ struct pt_input {
 	size_t piece_size;
 	uint64_t piece_start; /* offset of the piece in the stream */
 	uint64_t time;        /* time of the last timed PSB; 0: none */
+	bool host;            /* a PIP without NR was read: a host recorded the stream */
 };
+
+/*
+ * Returns the time of a PSB+ in the host's time. The TSC of a guest's PSB+ may have an offset: then the PSB+ has the time
+ * of the host's PSB before it, or of the first TSC packet of the host behind it. time: time of the TSC.
+ */
+static uint64_t host_time(struct pt_input *pt, uint64_t time, const uint8_t *data, size_t size)
+{
+	const struct ptl_machine *machine = &pt->raw->machine;
+	const struct flow_errata errata = flow_errata_of(machine);
+	struct ptl_pt_packet paging;
+	uint64_t next;
+
+	if (!flow_psb_plus_paging(data, size, &errata, &paging))
+		return time;
+	pt->host |= !paging.pip.non_root;
+	if (!paging.pip.non_root)
+		return time;
+	if (pt->host && pt->time)
+		return time - pt->time <= IMPORT_GUEST_PSB_WITHIN ? time : pt->time;
+	next = pt->time ? 0 : import_host_time(machine, data, size);
+	pt->host |= next != 0;
+	return next && next - time > IMPORT_GUEST_PSB_WITHIN ? next : time;
+}
 
 /* Notes the time of the PSB+ at data, if the PSB+ has a TSC packet. */
 static void take_psb_time(struct pt_input *pt, const uint8_t *data, size_t size)
@@ -309,7 +335,7 @@ static void take_psb_time(struct pt_input *pt, const uint8_t *data, size_t size)
 	raw->has_tsc = true;
 	if (!raw->machine.tsc_multiplier)
 		return;
-	pt->time = time;
+	pt->time = time = host_time(pt, time, data, size);
 	if (!raw->first_time || time < raw->first_time)
 		raw->first_time = time;
 }

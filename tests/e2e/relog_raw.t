@@ -103,6 +103,24 @@ check("a ratio needs a frequency", got.returncode == 2 and "frequency" in got.st
 got = run(relog, *TIMED, "--tsc-frequency", "2000000000", "--crystal-ratio", "160")
 check("a ratio has two numbers", got.returncode == 2 and "TSC/CRYSTAL" in got.stderr, got)
 
+# A guest's TSC has an offset: it gives no time in a host's stream, not even if the stream begins in a guest.
+def paging(cr3, guest):
+    return b"\x02\x43" + ((cr3 >> 5) << 1 | guest).to_bytes(6, "little")
+
+
+HOST, GUEST = paging(0x1000, 0), paging(0x77000, 1)
+start = 1 << 40
+for kind, lead in (("ahead", 10**10), ("behind", -10**10)):
+    guest = PSB + tsc(start + lead) + GUEST + MODE64 + PSBEND + ROUND + tsc(start + lead + 10) + ROUND
+    host = HOST + tsc(start) + ROUND + PSB + tsc(start + 2000) + HOST + MODE64 + PSBEND + ROUND
+    write("timed.pt", guest + host + guest)
+    run(relog, *TIMED, "--tsc-frequency", "2000000000")
+    check(f"a guest's TSC gives no time, {kind}", times_of("timed.ptl") == [0, 0, 0, 1000, 1000, 1000], times_of("timed.ptl"))
+    check(f"a guest's TSC, {kind}: the engines agree", run(dump, "verify", "timed.ptl").returncode == 0)
+    write("timed.pt", guest)
+    run(relog, *TIMED, "--tsc-frequency", "2000000000")
+    check(f"a trace of a guest alone has the guest's times, {kind}", times_of("timed.ptl") == [0, 5], times_of("timed.ptl"))
+
 # A run of the pattern that is longer than a PSB, and bytes before the first.
 write("late.pt", b"\x00" * 33 + tip(TIP, 0x8202)[:1] + b"\x02\x82" + TRACE)
 got = run(relog, *RAW[2:], "--pt", "late.pt", "-o", "late.ptl")
