@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "flow/segment/packets.h"
 #include "format/pt/tsc.h"
 #include "import/perf/import.h"
 
@@ -38,14 +39,20 @@ static void forget_group(struct perf_pebs *pebs)
 	pebs->block = PERF_PEBS_BLOCKS;
 }
 
-/* The processor's own time of the sample is more exact than the last packet's. */
-static uint64_t time_of(const struct perf_import *import, const struct perf_pebs_group *group)
+/* Returns the time of the last TSC packet; 0: none. */
+static uint64_t packet_time(const struct perf_import *import, const struct perf_pebs_group *group)
 {
 	const uint64_t lowest = format_tsc_lowest(&import->machine);
 
+	return group->tsc ? format_tsc_time(&import->machine, format_tsc_extend(lowest, group->tsc)) : 0;
+}
+
+/* The processor's own time of the sample is more exact than the last packet's. */
+static uint64_t time_of(const struct perf_import *import, const struct perf_pebs_group *group)
+{
 	if (group->present[PERF_PEBS_BASIC] & 1u << PERF_PEBS_BASIC_TIME)
 		return format_tsc_time(&import->machine, group->items[PERF_PEBS_BASIC][PERF_PEBS_BASIC_TIME]);
-	return group->tsc ? format_tsc_time(&import->machine, format_tsc_extend(lowest, group->tsc)) : 0;
+	return packet_time(import, group);
 }
 
 static bool is_empty(const struct perf_pebs_group *group)
@@ -74,11 +81,19 @@ static int end_group(struct perf_import *import, struct perf_pebs *pebs)
 	return status;
 }
 
+/* The TSC of a guest in a host's packets may have an offset. */
+static void take_tsc(const struct perf_import *import, struct perf_pebs *pebs, const struct ptl_pt_packet *packet)
+{
+	if (!pebs->guest || !import->aux_host ||
+	    perf_guest_flow_is_timed(import, packet, packet_time(import, &pebs->group)))
+		pebs->group.tsc = packet->tsc.tsc;
+}
+
 static int take_packet(struct perf_import *import, struct perf_pebs *pebs, const struct ptl_pt_packet *packet)
 {
 	switch (packet->kind) {
 	case PTL_PT_TSC:
-		pebs->group.tsc = packet->tsc.tsc;
+		take_tsc(import, pebs, packet);
 		return 0;
 	case PTL_PT_PIP:
 		pebs->guest = packet->pip.non_root;
@@ -107,6 +122,8 @@ static int take_packet(struct perf_import *import, struct perf_pebs *pebs, const
 static int take_packets(struct perf_import *import, struct perf_pebs *pebs, const uint8_t *data, size_t size,
 			size_t *used)
 {
+	const struct flow_errata errata = flow_errata_of(&import->machine);
+	struct ptl_pt_packet paging;
 	size_t at = 0;
 	int status = 0;
 
@@ -130,6 +147,10 @@ static int take_packets(struct perf_import *import, struct perf_pebs *pebs, cons
 		length = ptl_pt_decode(data + at, size - at, &pebs->context, &packet);
 		if (length == PTL_TRUNCATED)
 			break;
+		/* The TSC of a PSB+ comes before the PIP. */
+		if (length > 0 && packet.kind == PTL_PT_PSB &&
+		    flow_psb_plus_paging(data + at, size - at, &errata, &paging))
+			pebs->guest = paging.pip.non_root;
 		if (length > 0)
 			status = take_packet(import, pebs, &packet);
 		pebs->synchronised = length > 0;

@@ -391,7 +391,9 @@ def of_guest_samples():
     file.more = [(4, 0x1c2, perf_file.SAMPLE_TYPE, 1 << 31, ())]
     file.program(100, 100)
     packets = assemble(["psb", "tsc 0x1000", "pip cr3=0x1000", "mode.exec 64", "psbend"]) + block(4, {0: 0x500000, 1: 1}) + BLOCKS_END
-    packets += assemble(["pip cr3=0x77000 non_root"]) + block(4, {0: 0x500001, 1: 1}) + BLOCKS_END
+    own = f"tsc {0x1000 + 5 * 10**9:#x}"
+    packets += assemble(["pip cr3=0x77000 non_root", own, "psb", own, "pip cr3=0x77000 non_root", "mode.exec 64", "psbend"])
+    packets += block(4, {0: 0x500001, 1: 1}) + BLOCKS_END
     packets += assemble(["pip cr3=0x1000"]) + block(4, {0: 0x500002, 1: 1}) + BLOCKS_END
     file.packets(packets, 0, tid=100)
     write("guest.data", file.bytes())
@@ -399,6 +401,8 @@ def of_guest_samples():
     events = [json.loads(line) for line in run(dump, "events", "--json", "guest.ptl").stdout.splitlines()]
     found = [(event["event"], event["fields"]["InstructionPointer"]) for event in events if "Sample" in event["event"]]
     check("samples in the packets of a virtual machine", found == [("Sample", "0x500000"), ("GuestSample", "0x500001"), ("Sample", "0x500002")], found)
+    times = [event.get("time") for event in events if "Sample" in event["event"]]
+    check("no sample has the time of a guest's TSC, which has an offset", len(times) == 3 and len(set(times)) == 1, times)
 
 
 def of_newer_kernels():
