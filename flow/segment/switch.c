@@ -36,6 +36,9 @@ struct walk {
 	size_t timed; /* number of pauses whose `until` is known */
 	bool paused;
 	bool overflow;
+	bool guest; /* packets are of a guest */
+	bool asked; /* `host` is known */
+	bool host;  /* packets of a host are in the segment: a guest's TSC has an offset */
 };
 
 static int add_pause(struct walk *walk, size_t cut, bool disabled)
@@ -91,6 +94,9 @@ static int take_packet(struct walk *walk, const struct ptl_pt_packet *packet, si
 	int status = 0;
 
 	switch (packet->kind) {
+	case PTL_PT_PIP:
+		walk->guest = packet->pip.non_root;
+		break;
 	case PTL_PT_TSC:
 	case PTL_PT_MTC:
 	case PTL_PT_CYC:
@@ -133,6 +139,20 @@ static int take_packet(struct walk *walk, const struct ptl_pt_packet *packet, si
 	return status;
 }
 
+/* Checks whether the bytes have a PIP with a clear NR bit. */
+static bool has_host(const uint8_t *bytes, size_t size, const struct flow_errata *errata)
+{
+	struct ptl_pt_context context = {0};
+	struct ptl_pt_packet packet;
+	int length;
+
+	for (size_t at = 0; (length = flow_errata_read(errata, bytes + at, size - at, &context, &packet)) > 0;
+	     at += (size_t)length)
+		if (packet.kind == PTL_PT_PIP && !packet.pip.non_root)
+			return true;
+	return false;
+}
+
 /* Finds all pauses. Damaged packets, or flow at the segment's end, add a last pause at the end. */
 static int find_pauses(struct walk *walk, const uint8_t *bytes, size_t size, const struct flow_errata *errata,
 		       uint64_t end_time)
@@ -143,6 +163,8 @@ static int find_pauses(struct walk *walk, const uint8_t *bytes, size_t size, con
 	size_t at = 0;
 	int length, status;
 
+	/* The TSC of a PSB+ comes before the PIP. */
+	walk->guest = flow_psb_plus_paging(bytes, size, errata, &packet) && packet.pip.non_root;
 	flow_psb_plus_read(bytes, size, errata, &psb_plus);
 	status = add_pause(walk, 0, true);
 	/* If the previous segment's flow continues, no switch comes before this segment's first flow. */
@@ -152,6 +174,13 @@ static int find_pauses(struct walk *walk, const uint8_t *bytes, size_t size, con
 	}
 	while (!status && (length = flow_errata_read(errata, bytes + at, size - at, &context, &packet)) > 0) {
 		if (at < psb_plus.size && packet.kind == PTL_PT_FUP)
+			packet.kind = PTL_PT_PAD;
+		if (walk->guest && !walk->asked) {
+			walk->asked = true;
+			walk->host = has_host(bytes, size, errata);
+		}
+		/* The clock goes on from the host's last TSC. */
+		if (walk->guest && walk->host && (packet.kind == PTL_PT_TSC || packet.kind == PTL_PT_TMA))
 			packet.kind = PTL_PT_PAD;
 		status = take_packet(walk, &packet, at);
 		at += (size_t)length;

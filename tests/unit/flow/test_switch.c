@@ -23,6 +23,8 @@
 #define AGAIN "\x31\x03\x00"                 /* TIP.PGE ..0003 */
 #define WHOLE "\x71\x03\x00\x40\x00\x00\x00" /* TIP.PGE 0x400003 */
 #define OVF "\x02\xf3"
+#define PIP_HOST "\x02\x43\x10\x00\x00\x00\x00\x00"
+#define PIP_GUEST "\x02\x43\x11\x00\x00\x00\x00\x00"
 #define START PSB TSC("\x10") MODE_64 FIRST PSBEND
 #define START_DISABLED PSB TSC("\x40") MODE_64 PSBEND
 
@@ -169,6 +171,25 @@ static void coarse_time(void **state)
 	ptl_close(trace);
 }
 
+/* As coarse_time. A guest's TSC, which has an offset, does not tell that the switch is in the first pause. */
+static void time_of_guest(void **state)
+{
+	static const struct expected expected[] = {{11, AGAIN_A}, {21, AGAIN_B}};
+	static const char apart[] = PIP_GUEST TSC("\x70") PIP_HOST AGAIN PGD;
+	struct dump_trace made;
+	struct ptl_trace *trace;
+
+	(void)state;
+	start(&made);
+	go_over(&made, 0x1800, 11, 20, 21);
+	add_packets(&made, CPU, PTL_NO_ID,
+		    BYTES(PSB TSC("\x10") PIP_HOST MODE_64 PSBEND WHOLE TSC("\x11") PGD PIP_GUEST TSC("\x70")
+				  PIP_HOST AGAIN PGD TSC("\x20") AGAIN TSC("\x21") PGD));
+	trace = dump_trace_finish(&made);
+	check(trace, expected, 2, 1, sizeof(apart) - 1);
+	ptl_close(trace);
+}
+
 /* No pause at the time of the switch, or an overflow there: up to the next pause the owner is unknown. */
 static void no_pause(void **state)
 {
@@ -284,8 +305,13 @@ static void replay(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(told_apart), cmocka_unit_test(coarse_time),         cmocka_unit_test(no_pause),
-		cmocka_unit_test(idle),       cmocka_unit_test(returns_over_switch), cmocka_unit_test(returns_into_gap),
+		cmocka_unit_test(told_apart),
+		cmocka_unit_test(coarse_time),
+		cmocka_unit_test(time_of_guest),
+		cmocka_unit_test(no_pause),
+		cmocka_unit_test(idle),
+		cmocka_unit_test(returns_over_switch),
+		cmocka_unit_test(returns_into_gap),
 		cmocka_unit_test(replay),
 	};
 
