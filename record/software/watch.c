@@ -72,6 +72,55 @@ static bool shares_memory(pid_t pid)
 	return parent > 0 && syscall(SYS_kcmp, pid, parent, 1 /* KCMP_VM */, 0, 0) == 0;
 }
 
+#define TRAP_OF_CPU 4 /* TRAP_HWBKPT of newer C libraries */
+#define PENDING_MAX 64
+#define PENDING_ROUNDS 8
+
+static bool is_breakpoint(const struct watch *watch, const struct watched *thread)
+{
+	siginfo_t info;
+
+	if (watch->by_code)
+		return software_watch_step_back(thread);
+	return ptrace(PTRACE_GETSIGINFO, thread->tid, 0, &info) == 0 && info.si_code == TRAP_OF_CPU;
+}
+
+static bool has_pending_breakpoint(const struct watch *watch, pid_t tid)
+{
+	struct __ptrace_peeksiginfo_args pending = {.nr = PENDING_MAX};
+	siginfo_t signals[PENDING_MAX];
+	const long count = ptrace(PTRACE_PEEKSIGINFO, tid, &pending, signals);
+
+	for (long i = 0; i < count; i++)
+		if (signals[i].si_signo == SIGTRAP && signals[i].si_code == (watch->by_code ? SI_KERNEL : TRAP_OF_CPU))
+			return true;
+	return false;
+}
+
+/*
+ * An interruption may stop a thread between the breakpoint and its SIGTRAP. Takes such a SIGTRAP from the stopped thread,
+ * which has no tracer to take the signal later. The thread executes nothing meanwhile.
+ */
+static void take_pending_breakpoint(const struct watch *watch, const struct watched *thread)
+{
+	for (unsigned i = 0; i < PENDING_ROUNDS && has_pending_breakpoint(watch, thread->tid); i++) {
+		int status, signal;
+
+		if (ptrace(PTRACE_CONT, thread->tid, 0, 0) < 0 ||
+		    waitpid(thread->tid, &status, __WALL) != thread->tid || !WIFSTOPPED(status))
+			return;
+		/* An interruption that was requested twice. */
+		if (status >> 16 == PTRACE_EVENT_STOP)
+			continue;
+		signal = WSTOPSIG(status);
+		if (status >> 16 || (signal == SIGTRAP && is_breakpoint(watch, thread)))
+			signal = 0;
+		ptrace(PTRACE_INTERRUPT, thread->tid, 0, 0);
+		ptrace(PTRACE_CONT, thread->tid, 0, signal);
+		software_tracee_stop(thread->tid, 1000);
+	}
+}
+
 /* Takes the breakpoints out of the code, and lets no thread of the process stand behind a breakpoint. */
 static void clear_code(struct watch *watch, pid_t tid, pid_t pid)
 {
@@ -93,6 +142,8 @@ static void clear_code(struct watch *watch, pid_t tid, pid_t pid)
 static void attach(struct watch *watch, pid_t tid, pid_t pid)
 {
 	struct software_stopped stopped = {.pid = pid};
+	const struct watched *found = find(watch, tid);
+	struct watched thread = found ? *found : (struct watched){.pid = pid};
 	bool done = true;
 
 	for (size_t i = 0; done && i < watch->count; i++)
@@ -105,8 +156,12 @@ static void attach(struct watch *watch, pid_t tid, pid_t pid)
 		ptrace(PTRACE_INTERRUPT, stopped.threads[i].tid, 0, 0);
 	ptrace(PTRACE_CONT, tid, 0, 0);
 	done = done && software_stop_threads(&stopped, OPTIONS);
-	for (size_t i = 0; i < stopped.count; i++)
-		software_watch_disarm(stopped.threads[i].tid);
+	for (size_t i = 0; i < stopped.count; i++) {
+		thread.tid = stopped.threads[i].tid;
+		if (done)
+			take_pending_breakpoint(watch, &thread);
+		software_watch_disarm(thread.tid);
+	}
 	if (done && software_stopped_inject(&stopped, &watch->channel->config)) {
 		if (write(watch->attached, "", 1) != 1)
 			watch->ending = true;
@@ -139,15 +194,6 @@ static void on_breakpoint(struct watch *watch, struct watched *thread)
 		return;
 	}
 	ptrace(PTRACE_CONT, thread->tid, 0, 0);
-}
-
-static bool is_breakpoint(const struct watch *watch, const struct watched *thread)
-{
-	siginfo_t info;
-
-	if (watch->by_code)
-		return software_watch_step_back(thread);
-	return ptrace(PTRACE_GETSIGINFO, thread->tid, 0, &info) == 0 && info.si_code == 4 /* TRAP_HWBKPT */;
 }
 
 static void on_exec(struct watch *watch, pid_t tid)
@@ -268,6 +314,7 @@ static void let_all_go(struct watch *watch)
 		ptrace(PTRACE_INTERRUPT, thread.tid, 0, 0);
 		if (software_tracee_stop(thread.tid, 1000) != 1)
 			continue;
+		take_pending_breakpoint(watch, &thread);
 		software_watch_disarm(thread.tid);
 		if (software_stopped_add(&stopped, thread.tid))
 			software_stopped_release(&stopped);
