@@ -130,7 +130,7 @@ static struct ptl_trace *make_trace(const uint8_t *data, size_t size)
 	struct ptl_stream events = {.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
 	const int fd = memfd_create("trace", MFD_CLOEXEC);
 	struct ptl_writer *writer;
-	struct ptl_trace *trace;
+	struct ptl_trace *trace = NULL;
 	uint64_t time = 1000;
 
 	need(ptl_writer_open(dup(fd), NULL, &writer) == 0 && ptl_writer_machine(writer, &machine) == 0 &&
