@@ -29,9 +29,8 @@ struct caller {
 static struct ptl_call_thread thread_of(const struct caller *caller, const struct analysis_call_thread *thread)
 {
 	const struct flow_timeline *timeline = caller->calls->timeline;
-	const char *program = thread->program                ? thread->program->path
-			      : thread->process == FLOW_NONE ? ""
-							     : flow_timeline_process(timeline, thread->process)->name;
+	const char *program = thread->program ? thread->program->path
+					      : flow_timeline_process_name(timeline, thread->process, 0);
 
 	return (struct ptl_call_thread){
 		.pid = thread->pid,

@@ -111,7 +111,7 @@ static const char *program_of(const struct analysis_paths *paths, const struct a
 {
 	if (thread->program && *thread->program->path)
 		return common_base_name(thread->program->path);
-	return thread->process == FLOW_NONE ? "" : flow_timeline_process(paths->calls->timeline, thread->process)->name;
+	return flow_timeline_process_name(paths->calls->timeline, thread->process, 0);
 }
 
 static struct analysis_path_root root_of(const struct analysis_paths *paths, const struct analysis_call_thread *thread)

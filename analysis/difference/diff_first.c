@@ -16,7 +16,7 @@ struct matching {
 
 const char *analysis_diff_process_name(const struct analysis_diff_run *run, const struct analysis_diff_thread *thread)
 {
-	return thread->process == FLOW_NONE ? "" : flow_timeline_process(run->timeline, thread->process)->name;
+	return flow_timeline_process_name(run->timeline, thread->process, 0);
 }
 
 const char *analysis_diff_thread_name(const struct analysis_diff_run *run, const struct analysis_diff_thread *thread)

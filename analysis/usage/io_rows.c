@@ -80,5 +80,5 @@ const char *usage_io_process_name(const struct usage_io *io, const struct flow_t
 {
 	const uint32_t index = io->processes[process].process;
 
-	return index == FLOW_NONE ? "" : flow_timeline_process(timeline, index)->name;
+	return flow_timeline_process_name(timeline, index, 0);
 }

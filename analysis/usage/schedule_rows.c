@@ -174,7 +174,7 @@ void usage_rows_free(struct usage_rows *rows)
 const char *usage_process_name(const struct usage_process *process, const struct usage_schedule *schedule,
 			       const struct flow_timeline *timeline)
 {
-	const char *name = process->process == FLOW_NONE ? "" : flow_timeline_process(timeline, process->process)->name;
+	const char *name = flow_timeline_process_name(timeline, process->process, 0);
 
 	return *name ? name : usage_thread_name(&schedule->threads[process->thread], timeline);
 }

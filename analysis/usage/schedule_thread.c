@@ -92,7 +92,7 @@ const char *usage_thread_name(const struct usage_thread *thread, const struct fl
 		return thread->timeline_name;
 	if (thread->name[0])
 		return thread->name;
-	return thread->process == FLOW_NONE ? "" : flow_timeline_process(timeline, thread->process)->name;
+	return flow_timeline_process_name(timeline, thread->process, 0);
 }
 
 void usage_thread_text(const struct usage_schedule *schedule, const struct flow_timeline *timeline, uint32_t number,

@@ -17,7 +17,7 @@ static const struct dump_column columns[] = {
 
 static const char *image_name_of(const struct flow_timeline *timeline, const struct analysis_unmapped *range)
 {
-	return range->process == FLOW_NONE ? "" : flow_timeline_process(timeline, range->process)->name;
+	return flow_timeline_process_name(timeline, range->process, 0);
 }
 
 static void text_range(struct dump_table *table, const struct flow_timeline *timeline,

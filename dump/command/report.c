@@ -60,7 +60,7 @@ struct report_run {
 
 static const char *process_name(const struct report_run *report_run, const struct analysis_report_row *row)
 {
-	return row->process == FLOW_NONE ? "" : flow_timeline_process(report_run->calls->timeline, row->process)->name;
+	return flow_timeline_process_name(report_run->calls->timeline, row->process, 0);
 }
 
 /* Returns the last name of the row's thread; "" if unknown or equal to the program's name. */

@@ -22,7 +22,7 @@ struct stats_run {
 
 static const char *process_name(const struct stats_run *stats_run, uint32_t process)
 {
-	return process == FLOW_NONE ? "" : flow_timeline_process(stats_run->timeline, process)->name;
+	return flow_timeline_process_name(stats_run->timeline, process, 0);
 }
 
 /* Returns the bytes of packets that were decoded. pt_bytes counts all bytes of the streams, including lost bytes. */

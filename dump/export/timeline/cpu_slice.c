@@ -81,9 +81,7 @@ uint32_t dump_cpu_slices_cpu(const struct dump_cpu_slices *slices, size_t i)
 static void name_thread(const struct dump_cpu_slices *slices, uint32_t number, struct ptl_bytes *text)
 {
 	const struct usage_thread *thread = &slices->schedule.threads[number];
-	const char *name = thread->process == FLOW_NONE
-				   ? ""
-				   : flow_timeline_process(slices->calls->timeline, thread->process)->name;
+	const char *name = flow_timeline_process_name(slices->calls->timeline, thread->process, 0);
 
 	text->size = 0;
 	common_text_safe(text, *name ? name : usage_thread_name(thread, slices->calls->timeline));

@@ -9,7 +9,7 @@
 static int name_process(const struct dump_timeline *timeline, uint32_t process, uint32_t pid, uint32_t cpu,
 			struct ptl_bytes *text)
 {
-	const char *name = process == FLOW_NONE ? "" : flow_timeline_process(timeline->calls->timeline, process)->name;
+	const char *name = flow_timeline_process_name(timeline->calls->timeline, process, 0);
 
 	if (*name)
 		common_text_safe(text, name);
