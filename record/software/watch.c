@@ -27,6 +27,9 @@
 #define OPTIONS                                                                                                        \
 	(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK)
 
+#define PENDING_MAX 64   /* signals of a thread that are looked at */
+#define PENDING_ROUNDS 8 /* attempts to take a signal from a thread */
+
 /* ---- the table of threads -------------------------------------------------------------------- */
 
 static struct watched *find(struct watch *watch, pid_t tid)
@@ -72,17 +75,13 @@ static bool shares_memory(pid_t pid)
 	return parent > 0 && syscall(SYS_kcmp, pid, parent, 1 /* KCMP_VM */, 0, 0) == 0;
 }
 
-#define TRAP_OF_CPU 4 /* TRAP_HWBKPT of newer C libraries */
-#define PENDING_MAX 64
-#define PENDING_ROUNDS 8
-
 static bool is_breakpoint(const struct watch *watch, const struct watched *thread)
 {
 	siginfo_t info;
 
 	if (watch->by_code)
 		return software_watch_step_back(thread);
-	return ptrace(PTRACE_GETSIGINFO, thread->tid, 0, &info) == 0 && info.si_code == TRAP_OF_CPU;
+	return ptrace(PTRACE_GETSIGINFO, thread->tid, 0, &info) == 0 && info.si_code == TRAP_HWBKPT;
 }
 
 static bool has_pending_breakpoint(const struct watch *watch, pid_t tid)
@@ -92,14 +91,14 @@ static bool has_pending_breakpoint(const struct watch *watch, pid_t tid)
 	const long count = ptrace(PTRACE_PEEKSIGINFO, tid, &pending, signals);
 
 	for (long i = 0; i < count; i++)
-		if (signals[i].si_signo == SIGTRAP && signals[i].si_code == (watch->by_code ? SI_KERNEL : TRAP_OF_CPU))
+		if (signals[i].si_signo == SIGTRAP && signals[i].si_code == (watch->by_code ? SI_KERNEL : TRAP_HWBKPT))
 			return true;
 	return false;
 }
 
 /*
- * An interruption may stop a thread between the breakpoint and its SIGTRAP. Takes such a SIGTRAP from the stopped thread,
- * which has no tracer to take the signal later. The thread executes nothing meanwhile.
+ * An interruption may stop a thread between the breakpoint and its SIGTRAP, which stays pending. Takes this SIGTRAP: without
+ * a tracer, the signal would end the program. The thread executes no instruction meanwhile.
  */
 static void take_pending_breakpoint(const struct watch *watch, const struct watched *thread)
 {
@@ -122,39 +121,35 @@ static void take_pending_breakpoint(const struct watch *watch, const struct watc
 }
 
 /* Takes the breakpoints out of the code, and lets no thread of the process stand behind a breakpoint. */
-static void clear_code(struct watch *watch, pid_t tid, pid_t pid)
+static void clear_code(struct watch *watch, const struct watched *reached)
 {
-	const struct watched *reached = find(watch, tid);
-
-	if (reached)
-		software_watch_clear(reached);
+	software_watch_clear(reached);
 	for (size_t i = 0; i < watch->count; i++) {
 		const struct watched *thread = &watch->threads[i];
 
-		if (thread->pid == pid && thread->tid != tid && software_watch_stop_thread(thread)) {
+		if (thread->pid == reached->pid && thread->tid != reached->tid && software_watch_stop_thread(thread)) {
 			ptrace(PTRACE_INTERRUPT, thread->tid, 0, 0);
 			ptrace(PTRACE_CONT, thread->tid, 0, 0);
 		}
 	}
 }
 
-/* Puts all threads of the process that reached the function into the runtime. The thread `tid` is stopped. */
-static void attach(struct watch *watch, pid_t tid, pid_t pid)
+/* Puts all threads of a process into the runtime. reached: the stopped thread that has reached the function. */
+static void attach(struct watch *watch, struct watched reached)
 {
-	struct software_stopped stopped = {.pid = pid};
-	const struct watched *found = find(watch, tid);
-	struct watched thread = found ? *found : (struct watched){.pid = pid};
+	struct software_stopped stopped = {.pid = reached.pid};
+	struct watched thread = reached; /* all threads of the process have the same breakpoints */
 	bool done = true;
 
 	for (size_t i = 0; done && i < watch->count; i++)
-		if (watch->threads[i].pid == pid)
+		if (watch->threads[i].pid == reached.pid)
 			done = software_stopped_add(&stopped, watch->threads[i].tid);
 	if (watch->by_code)
-		clear_code(watch, tid, pid);
+		clear_code(watch, &reached);
 	/* A thread at a breakpoint stops once more at the same place, since the breakpoint is no signal. */
 	for (size_t i = 0; i < stopped.count; i++)
 		ptrace(PTRACE_INTERRUPT, stopped.threads[i].tid, 0, 0);
-	ptrace(PTRACE_CONT, tid, 0, 0);
+	ptrace(PTRACE_CONT, reached.tid, 0, 0);
 	done = done && software_stop_threads(&stopped, OPTIONS);
 	for (size_t i = 0; i < stopped.count; i++) {
 		thread.tid = stopped.threads[i].tid;
@@ -166,13 +161,13 @@ static void attach(struct watch *watch, pid_t tid, pid_t pid)
 		if (write(watch->attached, "", 1) != 1)
 			watch->ending = true;
 	} else {
-		common_message_warning("process %d has reached %s, and cannot be recorded: %s", pid,
+		common_message_warning("process %d has reached %s, and cannot be recorded: %s", reached.pid,
 				       watch->function->name, stopped.text);
 	}
 	software_stopped_release(&stopped);
 	free(stopped.threads);
 	for (size_t i = 0; i < watch->count;)
-		if (watch->threads[i].pid == pid)
+		if (watch->threads[i].pid == reached.pid)
 			watch->threads[i] = watch->threads[--watch->count];
 		else
 			i++;
@@ -184,7 +179,7 @@ static void on_breakpoint(struct watch *watch, struct watched *thread)
 
 	if (ptrace(PTRACE_GETREGS, thread->tid, 0, &regs) == 0 && regs.rip != thread->breakpoints[WATCH_LINKER] &&
 	    !watch->ending && !shares_memory(thread->pid)) {
-		attach(watch, thread->tid, thread->pid);
+		attach(watch, *thread);
 		return;
 	}
 	if (regs.rip == thread->breakpoints[WATCH_LINKER])

@@ -171,7 +171,7 @@ static bool is_breakpoint(int32_t tid, int signal)
 	siginfo_t info;
 
 	return signal == SIGTRAP && software_trace(PTRACE_GETSIGINFO, tid, 0, (uint64_t)&info) == 0 &&
-	       info.si_code == 4 /* TRAP_HWBKPT */;
+	       info.si_code == TRAP_HWBKPT;
 }
 
 int software_tracee_stop(int32_t tid, uint32_t milliseconds)
