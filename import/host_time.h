@@ -8,8 +8,8 @@
 
 #include <ptl/trace.h>
 
-#define IMPORT_GUEST_PSB_WITHIN                                                                                        \
-	1000000000u /* maximum nanoseconds between times of the host and a guest's PSB without an offset */
+/* maximum nanoseconds between times of the host and a guest's PSB without an offset */
+#define IMPORT_GUEST_PSB_WITHIN 1000000000u
 
 /*
  * Returns the time of the host's first TSC packet. data: begins with the PSB of a PSB+ of a guest. 0: the bytes have no such

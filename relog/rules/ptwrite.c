@@ -17,7 +17,7 @@
 #include "query/function_near.h"
 #include "relog/rules/sites.h"
 
-#define NAMED (1ull << 63)
+#define NAMED (1ull << 63) /* in rules_ptwrites.places: note_function has seen the instruction */
 
 /* A PTWRITE packet in the flow of a segment. */
 struct operand {
@@ -81,7 +81,7 @@ struct rules_ptwrites {
 	uint32_t input_number;
 	struct ptl_relogger_input_info info;
 	struct rules_code_names names;
-	/* by image and address: index of the rule, or `count` for no rule; with NAMED if note_function had the place */
+	/* by image and address of the instruction: index of the rule, or `count` for no rule; may have NAMED */
 	struct common_byte_map places;
 	size_t group;
 	uint64_t group_time; /* last known time of the group */

@@ -331,7 +331,6 @@ static int check_ptwrites(struct relog_settings *settings, const struct rules *r
 
 int relog_rules_load(struct relog_settings *settings)
 {
-	struct ptl_bytes *text = &settings->rules_text;
 	struct rules rules;
 	uint8_t *data;
 	size_t size;
@@ -342,12 +341,8 @@ int relog_rules_load(struct relog_settings *settings)
 	status = common_read_file(settings->rules, RULES_FILE_MAX, &data, &size);
 	if (status < 0)
 		return status;
-	common_write_bytes(text, data, size + 1);
-	free(data);
-	if (text->failed)
-		return common_fail_memory("rules", size);
-	text->size = size;
-	status = rules_parse(settings->rules, (const char *)text->data, text->size, &rules);
+	settings->rules_text = (struct ptl_bytes){.data = data, .size = size, .capacity = size + 1};
+	status = rules_parse(settings->rules, (const char *)data, size, &rules);
 	if (!status)
 		status = check_ptwrites(settings, &rules);
 	rules_free(&rules);

@@ -43,8 +43,8 @@ struct translate_options {
 /* A way out of a block. Until the exit is linked, its displacements lead to code that enters the runtime. */
 struct translate_exit {
 	uint64_t pc; /* address of the program that the exit leads to */
-	uint8_t *
-		site; /* displacement of the last jump on the way to pc, or of the instruction that loads the address */
+	/* displacement of the last jump on the way to pc, or of the instruction that loads the address */
+	uint8_t *site;
 	uint8_t *branch; /* displacement of the conditional branch whose taken edge the exit is; NULL: another exit */
 	uint8_t zeros;   /* TNT bits 0 that the edge appends, before a bit 1 */
 	bool is_return;  /* the displacement leads to the block's entry for indirect branches */
