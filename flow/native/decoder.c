@@ -112,7 +112,7 @@ static bool read_header(struct native_decoder *decoder)
 {
 	bool within = decoder->region != NULL;
 	struct ptl_pt_packet packet = {0};
-	uint64_t start = 0;
+	struct native_start start = {0};
 
 	decoder->packets.last_ip = 0;
 	decoder->packets.context = (struct ptl_pt_context){0};
@@ -133,8 +133,8 @@ static bool read_header(struct native_decoder *decoder)
 	if (packet.kind == PTL_PT_OVF || within)
 		return true;
 	decoder->place = NATIVE_PLACE_KNOWN;
-	if (start)
-		native_go(decoder, start);
+	if (start.known)
+		native_go(decoder, start.ip);
 	return true;
 }
 

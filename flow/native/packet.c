@@ -332,11 +332,12 @@ void native_packet(struct native_decoder *decoder, const struct ptl_pt_packet *p
 	}
 }
 
-bool native_state_packet(struct native_decoder *decoder, const struct ptl_pt_packet *packet, uint64_t *start)
+bool native_state_packet(struct native_decoder *decoder, const struct ptl_pt_packet *packet,
+			 struct native_start *start)
 {
 	switch (packet->kind) {
 	case PTL_PT_FUP:
-		resolve_ip(decoder, packet, start);
+		start->known = resolve_ip(decoder, packet, &start->ip);
 		break;
 	case PTL_PT_MODE_EXEC:
 		decoder->mode = native_mode_of(packet);

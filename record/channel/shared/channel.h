@@ -424,7 +424,6 @@ struct channel_message_code {
 struct channel_message_psb {
 	struct channel_message header; /* header.time: time of the TSC in the PSB+, or the corresponding time */
 	uint64_t epoch;
-	uint64_t ip; /* IP of the FUP in PSB+; 0 if packets are disabled there */
 };
 
 /* The thread's packets from header.pt_offset on belong to a virtual CPU, until a message ends the turn. */

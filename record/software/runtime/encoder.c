@@ -205,7 +205,7 @@ void runtime_step_pge(struct runtime_step *step, uint64_t ip)
 		put_full_time(step, runtime_encoder_now(slot, step->config));
 }
 
-void runtime_step_psb(struct runtime_step *step, uint64_t time, uint64_t ip)
+void runtime_step_psb(struct runtime_step *step, uint64_t time, const uint64_t *ip)
 {
 	struct channel_slot *slot = step->slot;
 
@@ -217,7 +217,7 @@ void runtime_step_psb(struct runtime_step *step, uint64_t time, uint64_t ip)
 	step->at += format_pt_put_cbr(step->at, CHANNEL_NOMINAL_RATIO);
 	step->at += format_pt_put_mode_exec(step->at, true, false, false);
 	if (ip)
-		step->at += format_pt_put_fup(step->at, &slot->last_ip, ip);
+		step->at += format_pt_put_fup(step->at, &slot->last_ip, *ip);
 	step->at += format_pt_put_psbend(step->at);
 }
 

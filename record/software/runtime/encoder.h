@@ -57,9 +57,9 @@ uint64_t runtime_step_position(const struct runtime_step *step);
 
 /*
  * Writes PSB, TSC, TMA, CBR, MODE.Exec, FUP, PSBEND, as the timing mode requires. time: value of the TSC. ip: address
- * of the next block; 0 if packets are disabled. Empties the return stack.
+ * of the next block; NULL if packets are disabled. Empties the return stack.
  */
-void runtime_step_psb(struct runtime_step *step, uint64_t time, uint64_t ip);
+void runtime_step_psb(struct runtime_step *step, uint64_t time, const uint64_t *ip);
 
 /*
  * Writes that the program stands at ip, and the full time at which execution goes on. number: operand of a PTWRITE packet,

@@ -44,10 +44,10 @@ static void clear_returns(struct runtime_thread *thread)
  * Starts a segment. The lock ties the epoch to the time: a change of the address space never gets a time between two
  * segments with the same view of the address space.
  */
-static void write_psb(struct runtime_thread *thread, struct runtime_step *step, uint64_t ip)
+static void write_psb(struct runtime_thread *thread, struct runtime_step *step, const uint64_t *ip)
 {
 	struct channel_slot *slot = thread->slot;
-	struct channel_message_psb message = {.header.type = CHANNEL_MSG_PSB, .ip = ip};
+	struct channel_message_psb message = {.header.type = CHANNEL_MSG_PSB};
 	uint64_t time;
 
 	runtime_step_flush(step);
@@ -92,7 +92,7 @@ static void switch_threads(struct runtime_thread *thread)
 	if (!runtime_encoder_has_room(thread->slot, &runtime.config))
 		wait_for_room(thread);
 	step = begin_step(thread);
-	write_psb(thread, &step, 0);
+	write_psb(thread, &step, NULL);
 	runtime_step_pge(&step, thread->pc);
 	runtime_step_commit(&step);
 	runtime_encoder_wrap(thread->slot, &runtime.config);
@@ -111,7 +111,7 @@ static void between(struct runtime_thread *thread)
 	} else if (thread->enabled && psb_is_due(slot)) {
 		struct runtime_step step = begin_step(thread);
 
-		write_psb(thread, &step, thread->pc);
+		write_psb(thread, &step, &thread->pc);
 		runtime_step_commit(&step);
 		runtime_encoder_wrap(slot, &runtime.config);
 		if (slot->pt_head - __atomic_load_n(&slot->pt_tail, __ATOMIC_RELAXED) > runtime.config.pt_ring_size / 4)
@@ -130,7 +130,7 @@ void runtime_enable(struct runtime_thread *thread)
 	between(thread);
 	step = begin_step(thread);
 	if (psb_is_due(thread->slot))
-		write_psb(thread, &step, 0);
+		write_psb(thread, &step, NULL);
 	runtime_step_pge(&step, thread->pc);
 	runtime_step_commit(&step);
 	thread->enabled = true;
