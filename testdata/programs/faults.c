@@ -2,7 +2,7 @@
 /*
  * Handled faults in the middle of a basic block: a load and a store on a protected page (repaired with mprotect, so
  * that the instruction runs again), a division by zero and ud2 (skipped), int3 and int $3 (traps, already past), a
- * jump to an address without code, a fault left by siglongjmp, a fault on the alternate stack, and a fault inside a
+ * jump and returns to addresses without code, a fault left by siglongjmp, a fault on the alternate stack, and a fault inside a
  * handler.
  */
 #include <setjmp.h>
@@ -202,6 +202,41 @@ static void test_jump_to_nothing(void)
 	}
 }
 
+/* The handler goes on at the address in RBX. */
+static void resume(int signal, siginfo_t *info, void *context)
+{
+	greg_t *r = registers(context);
+
+	(void)signal;
+	(void)info;
+	faults++;
+	CHECK(r[REG_RIP] == r[REG_RCX]);
+	r[REG_RIP] = r[REG_RBX];
+}
+
+static void test_return_to_nothing(void)
+{
+	static const uint64_t targets[] = {UINT64_MAX, UINT64_MAX - 1, 0, 1, 0xffff800000000000, 0xffffffff80000000};
+
+	install(SIGSEGV, resume, SA_ONSTACK);
+	for (unsigned i = 0; i < 60; i++) {
+		const uint64_t target = targets[i % 6];
+
+		/* The first return has no call: a CPU's return stack no longer matches, and the second return is alone. */
+		__asm__ volatile("lea 2f(%%rip), %%rbx\n\t"
+				 "lea 1f(%%rip), %%rax\n\t"
+				 "lea -128(%%rsp), %%rsp\n\t"
+				 "push %%rax\n\t"
+				 "ret\n\t"
+				 "1: push %%rcx\n\t"
+				 "ret\n\t"
+				 "2: lea 128(%%rsp), %%rsp"
+				 :
+				 : "c"(target)
+				 : "rax", "rbx", "memory");
+	}
+}
+
 int main(void)
 {
 	static char alternate[65536];
@@ -215,7 +250,8 @@ int main(void)
 	test_leaving();
 	test_nested();
 	test_jump_to_nothing();
-	CHECK(faults == 40 + 20 + 10 + 30 + 10);
+	test_return_to_nothing();
+	CHECK(faults == 40 + 20 + 10 + 30 + 10 + 60);
 	printf("faults %d, traps %d\n", faults, traps);
 	return 0;
 }

@@ -92,7 +92,7 @@ runtime_to_other:
  * r15 already has the bit of a return that matches. With an empty stack, the return is as any indirect branch.
  */
 runtime_to_return_miss:
-	mov rcx, gs:[RUNTIME_RETURNS + r10 * 4]
+	movzx ecx, byte ptr gs:[RUNTIME_RETURNS + r10 * 4 + 7]
 	jrcxz 1f
 	mov gs:[RUNTIME_PC], r11
 	mov r11, gs:[RUNTIME_SCRATCH]

@@ -32,9 +32,16 @@ struct runtime_pending_signal {
 
 /* An entry of the return stack for return compression: return address and translation. */
 struct runtime_return {
-	uint64_t inverted; /* bitwise complement of the return address; 0: empty entry */
-	uint64_t code;     /* entry of the block there, or code that enters the runtime */
+	/*
+	 * Bitwise complement of the return address. The highest byte of an empty entry is 0: no return to user space
+	 * matches the entry.
+	 */
+	uint64_t inverted;
+	uint64_t code; /* entry of the block there, or code that enters the runtime */
 };
+
+/* An empty entry, whose complement is an address of the kernel. */
+#define RUNTIME_RETURN_EMPTY 0x0000ffffffffffffull
 
 struct cache_block;
 

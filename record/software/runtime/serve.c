@@ -37,7 +37,7 @@ static void clear_returns(struct runtime_thread *thread)
 	struct runtime_return *returns = (struct runtime_return *)(void *)((uint8_t *)thread->slot + RUNTIME_RETURNS);
 
 	for (unsigned i = 0; i < CHANNEL_RETURN_STACK_SIZE; i++)
-		returns[i].inverted = 0;
+		returns[i].inverted = RUNTIME_RETURN_EMPTY;
 }
 
 /*

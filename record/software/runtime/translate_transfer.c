@@ -175,8 +175,8 @@ void runtime_translate_return(struct translation *t, const uint8_t *source, cons
 	hit = t->e.at;
 	emit_jump_gs(&t->e, RUNTIME_TO_RETURN_MISS);
 	hit[-1] = (uint8_t)(t->e.at - hit);
-	/* RCX is 0, which marks an empty entry: mov gs:[returns + r10 * 4], rcx */
-	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x4a, 0x89, 0x0c, 0x95}, 5);
+	/* The address itself marks an empty entry: mov gs:[returns + r10 * 4], r11 */
+	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x4e, 0x89, 0x1c, 0x95}, 5);
 	emit_4(&t->e, RUNTIME_RETURNS);
 	emit_bytes(&t->e, (const uint8_t[]){0x41, 0x8d, 0x4a, 0xfc}, 4); /* lea ecx, [r10 - 4] */
 	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x88, 0x0c, 0x25}, 4); /* mov gs:[index], cl */
