@@ -3,13 +3,14 @@
 
 #define NO_REGISTER 0xff
 
-uint8_t runtime_reader_byte(struct runtime_reader *reader)
+/* Passes bytes that are not decoded. */
+static void pass_bytes(struct runtime_reader *reader, unsigned count)
 {
-	if (reader->at >= reader->size || reader->at >= INSTRUCTION_MAX) {
+	if (count > reader->size - reader->at) {
+		count = (unsigned)(reader->size - reader->at);
 		reader->short_of_bytes = true;
-		return 0;
 	}
-	return reader->code[reader->at++];
+	reader->at += count;
 }
 
 static void read_prefixes(struct runtime_reader *reader, struct instruction *out)
@@ -113,8 +114,7 @@ void runtime_reader_modrm(struct runtime_reader *reader, struct instruction *out
 		out->displacement_size = 4;
 	if (out->displacement_size) {
 		out->displacement_at = (uint8_t)reader->at;
-		for (unsigned i = 0; i < out->displacement_size; i++)
-			runtime_reader_byte(reader);
+		pass_bytes(reader, out->displacement_size);
 	}
 }
 
@@ -166,15 +166,14 @@ void runtime_reader_immediate(struct runtime_reader *reader, struct instruction 
 	}
 	out->immediate_at = (uint8_t)reader->at;
 	out->immediate_size = (uint8_t)size;
-	for (unsigned i = 0; i < size; i++)
-		runtime_reader_byte(reader);
+	pass_bytes(reader, size);
 	if ((form == IMM_REL8 || form == IMM_REL32) && !reader->short_of_bytes)
 		out->target = read_signed(reader->code + out->immediate_at, size);
 }
 
 bool runtime_instruction_decode(const uint8_t *code, size_t size, struct instruction *out)
 {
-	struct runtime_reader reader = {.code = code, .size = size};
+	struct runtime_reader reader = {.code = code, .size = size < INSTRUCTION_MAX ? size : INSTRUCTION_MAX};
 	uint8_t op;
 
 	*out = (struct instruction){.base = NO_REGISTER, .index = NO_REGISTER, .flags = INSTRUCTION_FLAGS_OTHER};
@@ -203,7 +202,7 @@ bool runtime_instruction_decode(const uint8_t *code, size_t size, struct instruc
 			runtime_reader_vex3(&reader, out);
 		else
 			runtime_reader_evex(&reader, out);
-	} else if (op == 0x8f && reader.at < size && (code[reader.at] & 31) >= 8) {
+	} else if (op == 0x8f && reader.at < reader.size && (code[reader.at] & 31) >= 8) {
 		runtime_reader_xop(&reader, out);
 	} else {
 		runtime_reader_one_byte(&reader, out);

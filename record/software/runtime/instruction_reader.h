@@ -31,7 +31,15 @@ struct runtime_reader {
 };
 
 /* Returns the next byte. At the end of the bytes, sets short_of_bytes and returns 0. */
-uint8_t runtime_reader_byte(struct runtime_reader *reader);
+static inline uint8_t runtime_reader_byte(struct runtime_reader *reader)
+{
+	if (reader->at >= reader->size) {
+		reader->short_of_bytes = true;
+		return 0;
+	}
+	return reader->code[reader->at++];
+}
+
 /* Reads ModRM, SIB and displacement. */
 void runtime_reader_modrm(struct runtime_reader *reader, struct instruction *out);
 void runtime_reader_immediate(struct runtime_reader *reader, struct instruction *out, enum runtime_immediate form);

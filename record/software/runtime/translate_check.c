@@ -120,5 +120,6 @@ struct check_place runtime_translate_place_check(const struct translation *t)
 		return (struct check_place){CHECK_NOWHERE, 0, false};
 	if (end->kind == INSTRUCTION_RETURN)
 		return (struct check_place){CHECK_BEFORE, count, true};
-	return (struct check_place){CHECK_BEFORE, 0, flags_live(block, 0)};
+	/* An instruction before the end reads flags, or keeps some. */
+	return (struct check_place){CHECK_BEFORE, 0, !kept || flags_live(block, offset)};
 }
