@@ -92,7 +92,7 @@ static void describe_function(const struct dump_crash_report *report, const stru
 
 	*frame = (struct dump_crash_frame){
 		.function = call->function == ANALYSIS_NO_FUNCTION ? "" : function->name,
-		.image = call->function == ANALYSIS_NO_FUNCTION ? "" : function->image,
+		.image = call->function == ANALYSIS_NO_FUNCTION || function->place == FLOW_NONE ? "" : function->image,
 	};
 	if (call->flags & ANALYSIS_CALL_KERNEL && !*frame->function)
 		frame->function = "[kernel]";
@@ -116,12 +116,24 @@ static void mark_start(struct dump_crash_stack *stack)
 			stack->frames[i].runtime = true;
 }
 
+/* Where a call of a null pointer led to is no code of the program: the caller is the place. */
+static void mark_nowhere(struct dump_crash_stack *stack)
+{
+	const struct dump_crash_frame *frame = stack->frames;
+
+	if (stack->count < 2 || *frame->function || *frame->image || frame->file)
+		return;
+	stack->frames[0].runtime = true;
+	stack->reason = "a call of an address that no image covers";
+}
+
 /* Chooses the frame of the program's own code, and the meaning of the call that the frame made. */
 static void stack_choose(struct dump_crash_stack *stack)
 {
 	size_t place = stack->count;
 
 	mark_start(stack);
+	mark_nowhere(stack);
 	/* In a handler of a signal, the interrupted function is the place. */
 	for (size_t i = stack->count; i-- > 0 && place == stack->count;)
 		if (stack->frames[i].flags & ANALYSIS_CALL_SIGNAL)

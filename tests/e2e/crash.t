@@ -313,6 +313,27 @@ frames = int(re.search(r"the stack has ([\d,]+) frames", one["text"])[1].replace
 check("a deep stack is cut, and its frames are counted", frames > 5000 and len(one["threads"][0]["stack"]) < 200 and
       one["threads"][0]["frames_missing"] + len(one["threads"][0]["stack"]) == frames, one["text"])
 
+# ---- a call of an address without code -------------------------------------------------------------------
+
+for name, address in (("null_call", "0x0"), ("last_call", "0xffffffffffffffff")):
+    build(name, f"""
+#include <stdint.h>
+static uintptr_t address = {address};
+static void __attribute__((noinline)) use(void (**open)(void))
+{{
+	(*open)(); /* call */
+	address++;
+}}
+int main(void)
+{{
+	use((void (**)(void))&address);
+	return (int)address;
+}}
+""")
+    record(name)
+    expect(f"{name}.ptl", f"died of SIGSEGV (address {address})", f"in use, {LINES[name, 'call']} (a call of an address that no image covers)",
+           "called from main", place=LINES[name, "call"])
+
 # ---- several processes ---------------------------------------------------------------------------------
 
 record("several", "sh", "-c", f"{path('ways')} abort 2>/dev/null; {path('ways')} exit; exit $?")
