@@ -21,7 +21,8 @@ struct dump_crash_frame {
 	uint64_t address; /* of the instruction; 0 unknown */
 	unsigned flags;   /* enum of ANALYSIS_CALL_SHOWN flags */
 	bool inlined;
-	bool runtime; /* see dump_crash_is_runtime */
+	bool runtime;  /* see dump_crash_is_runtime */
+	bool unmapped; /* the image was unmapped before the thread came to the address */
 };
 
 /* A source line that the thread executed; without source lines, a branch to a function. */

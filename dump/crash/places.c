@@ -82,6 +82,23 @@ static uint32_t image_at(const struct dump_crash_report *report, uint32_t proces
 	return place.image;
 }
 
+/* Finds the image that had the address last, before the image was unmapped. */
+static uint32_t former_image_at(const struct dump_crash_report *report, uint32_t process, uint64_t address)
+{
+	const struct flow_timeline_process *owner = process == FLOW_NONE
+							    ? NULL
+							    : flow_timeline_process(report->timeline, process);
+	uint32_t found = FLOW_NONE;
+
+	for (size_t i = 0; owner && i < owner->image_count; i++) {
+		const struct flow_timeline_image *image = flow_timeline_image(report->timeline, owner->images[i]);
+
+		if (address - image->data.base < image->data.size)
+			found = owner->images[i];
+	}
+	return found;
+}
+
 /* ---- stacks -------------------------------------------------------------------------------------- */
 
 /* A frame whose address is unknown: only the function is known. */
@@ -100,6 +117,19 @@ static void describe_function(const struct dump_crash_report *report, const stru
 			 dump_crash_is_runtime(frame->function, frame->image);
 }
 
+/* As dump_crash_describe, at the end of the process. */
+static int describe_address(struct dump_crash_report *report, uint32_t process, uint64_t time, uint64_t address,
+			    struct dump_crash_frame *frames)
+{
+	const uint32_t image = image_at(report, process, time, address);
+	const uint32_t former = image == FLOW_NONE ? former_image_at(report, process, address) : FLOW_NONE;
+	const int count = dump_crash_describe(report, former == FLOW_NONE ? image : former, address, frames);
+
+	for (int i = 0; i < count; i++)
+		frames[i].unmapped = former != FLOW_NONE;
+	return count;
+}
+
 /* Returns the first frame of the program's own code from `at` on; stack->count: none. */
 static size_t own_frame(const struct dump_crash_stack *stack, size_t at)
 {
@@ -116,15 +146,27 @@ static void mark_start(struct dump_crash_stack *stack)
 			stack->frames[i].runtime = true;
 }
 
-/* Where a call of a null pointer led to is no code of the program: the caller is the place. */
-static void mark_nowhere(struct dump_crash_stack *stack)
+/* Code that is not there, as behind a null pointer, is no code of the program: the caller is the place. */
+static int mark_nowhere(struct dump_crash_report *report, struct dump_crash_stack *stack)
 {
-	const struct dump_crash_frame *frame = stack->frames;
+	struct dump_crash_frame *frame = stack->frames;
+	struct ptl_bytes text = {0};
 
-	if (stack->count < 2 || *frame->function || *frame->image || frame->file)
-		return;
-	stack->frames[0].runtime = true;
-	stack->reason = "a call of an address that no image covers";
+	if (stack->count < 2 || (!frame->unmapped && (*frame->function || *frame->image || frame->file)))
+		return 0;
+	frame->runtime = true;
+	if (!frame->unmapped) {
+		stack->reason = "a call of an address that no image covers";
+		return 0;
+	}
+	if (*frame->function) {
+		dump_crash_short_name(frame->function, &text);
+		common_text_add(&text, " in ");
+	}
+	common_text_safe(&text, frame->image);
+	common_text_add(&text, " was unmapped before");
+	stack->reason = keep_text(report, &text);
+	return stack->reason ? 0 : common_fail_memory("a reason", 0);
 }
 
 /* Chooses the frame of the program's own code, and the meaning of the call that the frame made. */
@@ -133,7 +175,6 @@ static void stack_choose(struct dump_crash_stack *stack)
 	size_t place = stack->count;
 
 	mark_start(stack);
-	mark_nowhere(stack);
 	/* In a handler of a signal, the interrupted function is the place. */
 	for (size_t i = stack->count; i-- > 0 && place == stack->count;)
 		if (stack->frames[i].flags & ANALYSIS_CALL_SIGNAL)
@@ -160,6 +201,8 @@ int dump_crash_stack_make(struct dump_crash_report *report, const struct dump_cr
 							    : flow_timeline_process(report->timeline, process);
 	const uint64_t time = !owner || owner->end == FLOW_TIME_END ? UINT64_MAX - 1 : owner->end ? owner->end - 1 : 0;
 
+	int status;
+
 	*stack = (struct dump_crash_stack){.place = DUMP_CRASH_NO_INDEX};
 	stack->frames = common_arena_zeroed(&report->arena,
 					    (frames->count + 1) * DUMP_CRASH_INLINED * sizeof(*stack->frames));
@@ -175,7 +218,7 @@ int dump_crash_stack_make(struct dump_crash_report *report, const struct dump_cr
 			stack->missing = frames->depth - frames->count;
 		}
 		if (address && !(call->flags & (ANALYSIS_CALL_KERNEL | ANALYSIS_CALL_OUTSIDE)) && is_shown(call))
-			count = dump_crash_describe(report, image_at(report, process, time, address), address, frame);
+			count = describe_address(report, process, time, address, frame);
 		else if (is_shown(call))
 			describe_function(report, call, frame);
 		else
@@ -191,8 +234,9 @@ int dump_crash_stack_make(struct dump_crash_report *report, const struct dump_cr
 		if (address && !(call->flags & (ANALYSIS_CALL_SIGNAL | ANALYSIS_CALL_KERNEL)))
 			address--;
 	}
+	status = stack->count ? mark_nowhere(report, stack) : 0;
 	stack_choose(stack);
-	return 0;
+	return status;
 }
 
 /* ---- executed lines ------------------------------------------------------------------------------ */

@@ -53,6 +53,7 @@ static void put_stack(struct common_json *json, const char *key, const struct du
 		common_json_object(json, NULL);
 		put_frame_members(json, frame);
 		common_json_bool(json, "inlined", frame->inlined);
+		common_json_bool(json, "unmapped", frame->unmapped);
 		common_json_bool(json, "runtime", frame->runtime);
 		marks.size = 0;
 		analysis_call_marks_text(frame->flags, " ", &marks);

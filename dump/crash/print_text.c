@@ -66,6 +66,7 @@ static void put_frame(struct crash_page *page, const struct dump_crash_stack *st
 	common_text_add(text, "  ");
 	add_place(text, frame->file, frame->line, frame->image, frame->address);
 	common_text_add(text, frame->inlined ? "  inlined" : "");
+	common_text_add(text, frame->unmapped ? "  unmapped" : "");
 	if (frame->flags) {
 		common_text_add(text, "  ");
 		analysis_call_marks_text(frame->flags, ", ", text);

@@ -334,6 +334,31 @@ int main(void)
     expect(f"{name}.ptl", f"died of SIGSEGV (address {address})", f"in use, {LINES[name, 'call']} (a call of an address that no image covers)",
            "called from main", place=LINES[name, "call"])
 
+write("plugin.c", "int plugin_step(int x) { return 3 * x + 1; } /* step */\n")
+got = run("gcc", "-g", "-shared", "-fPIC", "-o", "plugin.so", "plugin.c")
+check("plugin.so is built", got.returncode == 0, got)
+build("unloaded", f"""
+#include <dlfcn.h>
+static int __attribute__((noinline)) fire(int (*step)(int))
+{{
+	return step(1) + 1; /* call */
+}}
+int main(void)
+{{
+	void *plugin = dlopen("{path('plugin.so')}", RTLD_NOW);
+	int (*step)(int) = plugin ? (int (*)(int))dlsym(plugin, "plugin_step") : 0;
+	int first = fire(step);
+	dlclose(plugin);
+	return first + fire(step);
+}}
+""", "-ldl")
+record("unloaded")
+one = expect("unloaded.ptl", "died of SIGSEGV", f"in fire, {LINES['unloaded', 'call']} (plugin_step in plugin.so was unmapped before)",
+             "called from main", place=LINES["unloaded", "call"])
+frame = one["threads"][0]["stack"][0]
+check("the frame without code has the function's name and line", frame["unmapped"] and frame["function"] == "plugin_step" and
+      frame["line"] == 1 and not any(other["unmapped"] for other in one["threads"][0]["stack"][1:]), one)
+
 # ---- several processes ---------------------------------------------------------------------------------
 
 record("several", "sh", "-c", f"{path('ways')} abort 2>/dev/null; {path('ways')} exit; exit $?")
