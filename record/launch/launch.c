@@ -36,7 +36,8 @@ static void become(const struct record_launch *launch, int report, const int go[
 	setrlimit(RLIMIT_NOFILE, launch->files);
 	if (launch->fixed_addresses)
 		personality(ADDR_NO_RANDOMIZE);
-	error = launch->prepare ? launch->prepare(launch->context) : 0;
+	/* A negative error is one of prepare. */
+	error = launch->prepare ? -launch->prepare(launch->context) : 0;
 	if (!error) {
 		execve(launch->path, launch->argv, launch->envp);
 		error = errno;
@@ -71,8 +72,11 @@ static int wait_for_program(const struct record_launch *launch, int report)
 	while (n < 0 && errno == EINTR);
 	if (n != sizeof(error))
 		return 0;
-	errno = error;
-	return common_fail_errno("cannot run %s", launch->path);
+	errno = error < 0 ? -error : error;
+	if (error == -EPERM)
+		return common_fail_errno("cannot attach to %s, as below strace -f or gdb, or where ptrace is forbidden",
+					 launch->path);
+	return common_fail_errno(error < 0 ? "cannot attach to %s" : "cannot run %s", launch->path);
 }
 
 int record_launch(const struct record_launch *launch, pid_t *pid)

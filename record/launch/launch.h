@@ -20,8 +20,8 @@ struct record_launch {
 	 */
 	int (*attach)(void *context, pid_t pid);
 	/*
-	 * Optional. Called in the child directly before execve. Returns 0, or an errno that is reported as an error of
-	 * execve.
+	 * Optional. Called in the child directly before execve, so that the recorder attaches to the child. Returns 0 or
+	 * an errno.
 	 */
 	int (*prepare)(void *context);
 	void *context;

@@ -352,6 +352,41 @@ def illegal_instruction():
         expect("Illegal instruction" in done.stderr, source, done.stderr)
 
 
+TRACER = """
+import ctypes, os, signal, sys
+trace = ctypes.CDLL(None, use_errno=True).ptrace
+trace.argtypes = [ctypes.c_long] * 4
+TRACEME, CONT, SETOPTIONS = 0, 7, 0x4200
+FORK_VFORK_CLONE = 2 | 4 | 8
+first = os.fork()
+if not first:
+    trace(TRACEME, 0, 0, 0)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    os.execv(sys.argv[1], sys.argv[1:])
+os.waitpid(first, 0)
+trace(SETOPTIONS, first, 0, FORK_VFORK_CLONE)
+trace(CONT, first, 0, 0)
+while True:
+    pid, status = os.waitpid(-1, 0x40000000)
+    if os.WIFSTOPPED(status):
+        passed = os.WSTOPSIG(status)
+        trace(CONT, pid, 0, 0 if passed in (signal.SIGTRAP, signal.SIGSTOP) else passed)
+    elif pid == first:
+        sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+def under_another_tracer():
+    """below a tracer that follows children, as strace -f, the message says why nothing is recorded"""
+    for options in [], ["--start-at", "main"]:
+        done = subprocess.run([sys.executable, "-c", TRACER, RECORD, "-o", "traced.ptl", *options, "--", "/bin/true"], cwd=SCRATCH,
+                              capture_output=True, text=True, check=False, timeout=60)
+        expect_equal(done.returncode, 4, done.stderr)
+        expect("cannot attach to /bin/true, as below strace -f or gdb, or where ptrace is forbidden: Operation not permitted" in
+               done.stderr, done.stderr)
+        expect(not os.path.exists(path("traced.ptl")), "a trace without packets is left")
+
+
 def private_file():
     """a trace is for its owner alone, and the umask takes away more"""
     for mask, mode in ((0, 0o600), (0o022, 0o600), (0o277, 0o400)):
@@ -372,5 +407,6 @@ def lists_nothing_else():
 sys.exit(main([interrupt, interrupt_twice, terminate, killed_recorder, killed_anywhere, killed_command, killed_grandchild,
                full_disk, vanished_folder, reader_gone, waits_for_reader, foreign_outputs, no_proc, cannot_create,
                too_many_threads, threads_in_turn, events_of_who_runs, no_zombies,
-               progress_line, progress_line_alone, dies_of_signal, illegal_instruction, private_file,
+               progress_line, progress_line_alone, dies_of_signal, illegal_instruction, under_another_tracer,
+               private_file,
                lists_nothing_else]))
