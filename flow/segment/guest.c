@@ -3,6 +3,7 @@
 #include "flow/segment/guest.h"
 
 #include "flow/segment/packet_walk.h"
+#include "flow/segment/packets.h"
 #include "flow/segment/turn.h"
 
 #define PSBS 64u
@@ -72,6 +73,20 @@ int flow_guest_has_host(struct ptl_trace *trace, size_t machine, const struct fl
 	return status;
 }
 
+void flow_guest_follow(const struct ptl_pt_packet *packet, const uint8_t *bytes, size_t size,
+		       const struct flow_errata *errata, bool *guest)
+{
+	struct flow_psb_plus psb_plus;
+
+	if (packet->kind == PTL_PT_PIP)
+		*guest = packet->pip.non_root;
+	if (packet->kind != PTL_PT_PSB)
+		return;
+	flow_psb_plus_read(bytes, size < FLOW_PSB_PLUS_MAX ? size : FLOW_PSB_PLUS_MAX, errata, &psb_plus);
+	if (psb_plus.has_paging)
+		*guest = psb_plus.guest;
+}
+
 bool flow_guest_is_in_kernel(const uint8_t *bytes, size_t size, const struct flow_errata *errata)
 {
 	struct ptl_pt_context context = {0};
@@ -86,8 +101,7 @@ bool flow_guest_is_in_kernel(const uint8_t *bytes, size_t size, const struct flo
 			return false;
 		if (packet.kind == PTL_PT_PSB || packet.kind == PTL_PT_OVF)
 			last_ip = 0;
-		if (packet.kind == PTL_PT_PIP)
-			guest = packet.pip.non_root;
+		flow_guest_follow(&packet, bytes + at, size - at, errata, &guest);
 		if (ptl_pt_ip_resolve(&packet, &last_ip, &ip) && guest && flow_turn_is_kernel(ip))
 			return true;
 	}

@@ -17,6 +17,13 @@
 int flow_guest_has_host(struct ptl_trace *trace, size_t machine, const struct flow_errata *errata, bool *host);
 
 /*
+ * Follows whether packets are of a guest: *guest is set at a PIP, and at a PSB whose PSB+ has a PIP, because the TSC of a PSB+
+ * comes before the PIP. bytes: from the packet on.
+ */
+void flow_guest_follow(const struct ptl_pt_packet *packet, const uint8_t *bytes, size_t size,
+		       const struct flow_errata *errata, bool *guest);
+
+/*
  * Checks whether a guest's packets of a segment have an address in the kernel's half. Such an address is none of the code
  * that a guest shares with the process that runs the guest. bytes: the segment, from its PSB on.
  */

@@ -4,12 +4,33 @@
 
 #include "format/pt/psb_plus.h"
 
+static void take_state(const struct ptl_pt_packet *packet, struct flow_psb_plus *psb_plus)
+{
+	switch (packet->kind) {
+	case PTL_PT_MODE_EXEC:
+		psb_plus->has_mode = true;
+		break;
+	case PTL_PT_TSC:
+		psb_plus->has_tsc = true;
+		psb_plus->tsc = packet->tsc.tsc;
+		break;
+	case PTL_PT_PIP:
+		psb_plus->has_paging = true;
+		psb_plus->guest = packet->pip.non_root;
+		psb_plus->cr3 = packet->pip.cr3;
+		break;
+	default:
+		break;
+	}
+}
+
 void flow_psb_plus_read(const uint8_t *bytes, size_t size, const struct flow_errata *errata,
 			struct flow_psb_plus *psb_plus)
 {
 	struct ptl_pt_context context = {0};
 	struct ptl_pt_packet packet;
 	uint64_t last_ip = 0;
+	int length;
 
 	*psb_plus = (struct flow_psb_plus){0};
 	if (format_pt_decode_inline(bytes, size, &context, &packet) < 0 || packet.kind != PTL_PT_PSB)
@@ -17,7 +38,9 @@ void flow_psb_plus_read(const uint8_t *bytes, size_t size, const struct flow_err
 	psb_plus->size = packet.size;
 	for (;;) {
 		psb_plus->size += format_pt_padding(bytes + psb_plus->size, size - psb_plus->size);
-		if (flow_errata_read(errata, bytes + psb_plus->size, size - psb_plus->size, &context, &packet) <= 0)
+		length = flow_errata_read(errata, bytes + psb_plus->size, size - psb_plus->size, &context, &packet);
+		psb_plus->cut = length == PTL_TRUNCATED;
+		if (length <= 0)
 			return;
 		if (packet.kind == PTL_PT_PSBEND) {
 			psb_plus->size += packet.size;
@@ -32,8 +55,9 @@ void flow_psb_plus_read(const uint8_t *bytes, size_t size, const struct flow_err
 			psb_plus->has_ip = ptl_pt_ip_resolve(&packet, &last_ip, &psb_plus->ip) &&
 					   !flow_psb_plus_enables(bytes + psb_plus->size, size - psb_plus->size,
 								  errata);
-		} else if (packet.kind == PTL_PT_MODE_EXEC)
-			psb_plus->has_mode = true;
+		} else {
+			take_state(&packet, psb_plus);
+		}
 	}
 }
 
@@ -50,27 +74,6 @@ bool flow_psb_plus_enables(const uint8_t *bytes, size_t size, const struct flow_
 			return false;
 		bytes += length;
 		size -= (size_t)length;
-	}
-	return false;
-}
-
-bool flow_psb_plus_paging(const uint8_t *bytes, size_t size, const struct flow_errata *errata,
-			  struct ptl_pt_packet *paging)
-{
-	const size_t end = size < FLOW_PSB_PLUS_MAX ? size : FLOW_PSB_PLUS_MAX;
-	struct ptl_pt_context context = {0};
-	size_t at = 0;
-
-	while (at < end) {
-		const int length = flow_errata_read(errata, bytes + at, end - at, &context, paging);
-
-		if (length <= 0)
-			return false;
-		if (paging->kind == PTL_PT_PIP)
-			return true;
-		if (!format_pt_in_psb_plus(paging->kind) && (at || paging->kind != PTL_PT_PSB))
-			return false;
-		at += (size_t)length;
 	}
 	return false;
 }

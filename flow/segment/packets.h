@@ -17,10 +17,16 @@ struct flow_psb_plus {
 	 * instruction is at ip
 	 */
 	bool has_ip;
-	bool has_mode; /* PSB+ has a MODE.Exec */
-	bool overflow; /* an OVF ends PSB+, without PSBEND */
+	bool has_mode;   /* PSB+ has a MODE.Exec */
+	bool overflow;   /* an OVF ends PSB+, without PSBEND */
+	bool cut;        /* the bytes end within PSB+ */
+	bool has_tsc;    /* PSB+ has a TSC packet */
+	bool has_paging; /* PSB+ has a PIP */
+	bool guest;      /* the PIP has NR */
 	uint64_t ip;
-	size_t size; /* bytes up to and including PSBEND, or up to the first wrong packet */
+	uint64_t tsc; /* 56 bits */
+	uint64_t cr3; /* of the PIP */
+	size_t size;  /* bytes up to and including PSBEND, or up to the first wrong packet */
 };
 
 /* Reads PSB+. bytes begins with a PSB. FLOW_PSB_PLUS_MAX bytes are enough for the PSB+ of any CPU. */
@@ -35,13 +41,6 @@ void flow_psb_plus_read(const uint8_t *bytes, size_t size, const struct flow_err
 bool flow_psb_plus_enables(const uint8_t *bytes, size_t size, const struct flow_errata *errata);
 
 #define FLOW_PSB_PLUS_MAX 512
-
-/*
- * Finds the PIP of a PSB+. bytes begins with the PSB, or just behind the PSB; at most FLOW_PSB_PLUS_MAX bytes are read.
- * Returns false without a PIP. *paging: the PIP; undefined without a PIP.
- */
-bool flow_psb_plus_paging(const uint8_t *bytes, size_t size, const struct flow_errata *errata,
-			  struct ptl_pt_packet *paging);
 
 /* The end of a segment's packets. */
 struct flow_segment_end {

@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "common/vector.h"
 #include "flow/segment/clock.h"
+#include "flow/segment/guest.h"
 #include "flow/segment/packets.h"
 
 /* A segment has a few KiB. Behind this limit switches are not placed, and packets are of an unknown thread. */
@@ -94,9 +95,6 @@ static int take_packet(struct walk *walk, const struct ptl_pt_packet *packet, si
 	int status = 0;
 
 	switch (packet->kind) {
-	case PTL_PT_PIP:
-		walk->guest = packet->pip.non_root;
-		break;
 	case PTL_PT_TSC:
 	case PTL_PT_MTC:
 	case PTL_PT_CYC:
@@ -163,8 +161,6 @@ static int find_pauses(struct walk *walk, const uint8_t *bytes, size_t size, con
 	size_t at = 0;
 	int length, status;
 
-	/* The TSC of a PSB+ comes before the PIP. */
-	walk->guest = flow_psb_plus_paging(bytes, size, errata, &packet) && packet.pip.non_root;
 	flow_psb_plus_read(bytes, size, errata, &psb_plus);
 	status = add_pause(walk, 0, true);
 	/* If the previous segment's flow continues, no switch comes before this segment's first flow. */
@@ -175,6 +171,7 @@ static int find_pauses(struct walk *walk, const uint8_t *bytes, size_t size, con
 	while (!status && (length = flow_errata_read(errata, bytes + at, size - at, &context, &packet)) > 0) {
 		if (at < psb_plus.size && packet.kind == PTL_PT_FUP)
 			packet.kind = PTL_PT_PAD;
+		flow_guest_follow(&packet, bytes + at, size - at, errata, &walk->guest);
 		if (walk->guest && !walk->asked) {
 			walk->asked = true;
 			walk->host = has_host(bytes, size, errata);

@@ -5,14 +5,11 @@
 
 #include "common/error.h"
 #include "common/program/message.h"
-#include "flow/segment/packets.h"
-#include "format/pt/psb_scan.h"
 #include "format/pt/tsc.h"
 #include "format/writer/pt_filter.h"
-#include "import/host_time.h"
 #include "import/perf/import.h"
 #include "import/perf/loss.h"
-#include "import/psb_time.h"
+#include "import/psbs.h"
 
 #define PIECE ((size_t)1 << 20)
 #define STREAMS_MAX 65536u
@@ -30,15 +27,11 @@ struct perf_aux {
 	bool begun;
 	uint64_t ring_end; /* position in perf's ring behind the last record with padding */
 	uint64_t end;      /* end of the data in the stream */
-	uint64_t psb_time; /* time of the last PSB */
 	struct perf_aux_record last;
 	uint8_t *sampled; /* copy of the last sample's packets, for last.memory */
 	size_t sampled_room;
-	struct format_pt_psb_scan scan;
+	struct import_psbs psbs;
 	struct perf_pebs pebs; /* samples among the packets */
-	const uint8_t *piece;  /* piece being scanned */
-	uint64_t piece_start;  /* offset of the piece in the stream */
-	size_t piece_size;
 };
 
 /* Whether config has the bit. perf gives bit 0 if the CPU lacks the feature. */
@@ -167,63 +160,39 @@ static int open_stream(struct perf_import *import, uint32_t cpu, uint32_t tid, s
 }
 
 /*
- * Checks whether the TSC of a guest's PSB+ is the host's. A guest's TSC has an offset, unless perf inject has corrected
- * the packets or perf ran in the guest. next: result of import_host_time. If the stream tells no time of the host, `time`
- * must lie within the recording.
+ * Returns the known times. If no record has a time, the first PSB+ starts the trace, and the TSC that perf read with the
+ * packets anchors TSC packets. machine: receives the machine with this start.
  */
-static bool is_host_time(const struct perf_aux *aux, const struct ptl_machine *machine, uint64_t time, uint64_t next)
+static struct import_psb_clock psb_clock(struct perf_import *import, struct ptl_machine *machine)
 {
-	const struct perf_import *import = aux->import;
-	const uint64_t read = import->aux_reference ? format_tsc_time(machine, import->aux_reference) : 0;
-	const uint64_t latest = import->now > read ? import->now : read;
+	struct import_psb_clock clock = {.machine = machine, .now = import->now, .host = &import->aux_host};
+	uint64_t read;
 
-	if (next)
-		return next - time <= IMPORT_GUEST_PSB_WITHIN;
-	if (import->aux_host && aux->psb_time)
-		return time - aux->psb_time <= IMPORT_GUEST_PSB_WITHIN;
-	return time + IMPORT_GUEST_PSB_WITHIN >= import->machine.start_time && (!latest || time <= latest);
+	*machine = import->machine;
+	if (!machine->start_time)
+		machine->start_time = format_tsc_time(machine, import->aux_reference);
+	read = import->aux_reference ? format_tsc_time(machine, import->aux_reference) : 0;
+	clock.earliest = import->machine.start_time;
+	clock.latest = import->now > read ? import->now : read;
+	return clock;
 }
 
-/*
- * Returns the time of a PSB+; the latest known time if the PSB+ has no TSC of the host. If no record has a time, the
- * first PSB+ starts the trace, and the TSC that perf read with the packets anchors TSC packets.
- */
-static uint64_t psb_time(struct perf_aux *aux, const uint8_t *data, size_t size)
-{
-	struct perf_import *import = aux->import;
-	const struct flow_errata errata = flow_errata_of(&import->machine);
-	struct ptl_machine machine = import->machine;
-	struct ptl_pt_packet paging;
-	const bool told = flow_psb_plus_paging(data, size, &errata, &paging);
-	uint64_t time;
-
-	import->aux_host |= told && !paging.pip.non_root;
-	if (!machine.start_time)
-		machine.start_time = format_tsc_time(&machine, import->aux_reference);
-	if (import_psb_time(&machine, data, size, &time) != IMPORT_PSB_TIMED)
-		return import->now;
-	if (told && paging.pip.non_root) {
-		const uint64_t next = aux->psb_time ? 0 : import_host_time(&machine, data, size);
-
-		import->aux_host |= next != 0;
-		if (!is_host_time(aux, &machine, time, next))
-			time = next ? next : aux->psb_time ? aux->psb_time : import->now;
-	}
-	if (!import->aux_start || time < import->aux_start)
-		import->aux_start = time;
-	return time;
-}
-
-static int write_psb(void *context, uint64_t offset)
+static int write_psb(void *context, uint64_t offset, uint64_t time)
 {
 	struct perf_aux *aux = context;
-	/* A PSB that began in the previous piece gets the latest known time, which is nearly right. */
-	const bool here = offset >= aux->piece_start && offset - aux->piece_start < aux->piece_size;
-	const size_t at = here ? (size_t)(offset - aux->piece_start) : 0;
-	const uint64_t time = here ? psb_time(aux, aux->piece + at, aux->piece_size - at) : aux->import->now;
+	struct perf_import *import = aux->import;
 
-	aux->psb_time = time;
-	return ptl_writer_psb(aux->import->writer, aux->stream, offset, time);
+	if (time && (!import->aux_start || time < import->aux_start))
+		import->aux_start = time;
+	return ptl_writer_psb(import->writer, aux->stream, offset, time);
+}
+
+static int end_psbs(struct perf_aux *aux)
+{
+	struct ptl_machine machine;
+	const struct import_psb_clock clock = psb_clock(aux->import, &machine);
+
+	return import_psbs_end(&aux->psbs, &clock, write_psb, aux);
 }
 
 static int lose_bytes(struct perf_import *import, const struct perf_aux *aux, uint64_t bytes, const char *cause)
@@ -245,12 +214,12 @@ static int lose_bytes(struct perf_import *import, const struct perf_aux *aux, ui
 /* Writes a hole: the next bytes do not continue the stream. */
 static int write_hole(struct perf_aux *aux, uint64_t size)
 {
-	int status = format_pt_psb_scan_end(&aux->scan, write_psb, aux);
+	int status = end_psbs(aux);
 
 	if (!status)
 		status = ptl_writer_hole(aux->import->writer, aux->stream, size, aux->import->now);
 	aux->end += size;
-	aux->scan = (struct format_pt_psb_scan){.offset = aux->end, .found = aux->scan.found};
+	import_psbs_hole(&aux->psbs, size);
 	aux->pebs.synchronised = false;
 	aux->pebs.carried_size = 0;
 	return status;
@@ -313,14 +282,12 @@ static size_t count_zeros(const uint8_t *data, size_t size)
 
 static int take_piece(struct perf_aux *aux, const uint8_t *data, size_t size)
 {
-	int status;
+	struct ptl_machine machine;
+	const struct import_psb_clock clock = psb_clock(aux->import, &machine);
+	int status = ptl_writer_bytes(aux->import->writer, aux->stream, data, size, aux->import->now);
 
-	aux->piece = data;
-	aux->piece_start = aux->end;
-	aux->piece_size = size;
-	status = ptl_writer_bytes(aux->import->writer, aux->stream, data, size, aux->import->now);
 	if (!status)
-		status = format_pt_psb_scan(&aux->scan, data, size, write_psb, aux);
+		status = import_psbs_bytes(&aux->psbs, &clock, data, size, write_psb, aux);
 	if (!status && aux->import->aux_pebs)
 		status = perf_pebs_scan(aux->import, &aux->pebs, data, size);
 	aux->end += size;
@@ -361,7 +328,6 @@ static int take_bytes(struct perf_aux *aux, struct perf_aux_record *record, uint
 		status = take_piece(aux, piece + cut, (size_t)got - cut);
 	}
 	free(piece);
-	aux->piece_size = 0;
 	return status ? status : got;
 }
 
@@ -452,7 +418,6 @@ int perf_aux_sample(struct perf_import *import, const struct perf_sample *sample
 		status = note_sample(aux, this.memory + skip, (size_t)(this.size - skip));
 	if (status)
 		return status;
-	aux->piece_size = 0;
 	return keep_sample(aux, &this);
 }
 
@@ -475,7 +440,7 @@ int perf_aux_finish(struct perf_import *import)
 	while (!status && common_hash_map_next(&import->aux, &at, &key, &value)) {
 		struct perf_aux *aux = (struct perf_aux *)(uintptr_t)value;
 
-		status = format_pt_psb_scan_end(&aux->scan, write_psb, aux);
+		status = end_psbs(aux);
 	}
 	if (!status)
 		status = perf_lose(import->writer, PTL_LOSS_BYTES, import->aux_unsampled, import->machine.start_time,

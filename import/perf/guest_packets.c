@@ -161,8 +161,9 @@ int perf_guest_reader_next(struct perf_guest_reader *reader, struct perf_guest_p
 	}
 }
 
-bool perf_guest_reader_paging(const struct perf_guest_reader *reader, struct ptl_pt_packet *paging)
+void perf_guest_reader_psb_plus(const struct perf_guest_reader *reader, struct flow_psb_plus *psb_plus)
 {
-	return flow_psb_plus_paging(reader->window + reader->begin, reader->end - reader->begin, &reader->errata,
-				    paging);
+	const uint8_t *psb = reader->window + reader->begin - PTL_PT_PSB_SIZE;
+
+	flow_psb_plus_read(psb, reader->end - reader->begin + PTL_PT_PSB_SIZE, &reader->errata, psb_plus);
 }

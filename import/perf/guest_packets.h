@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "flow/segment/errata.h"
+#include "flow/segment/packets.h"
 
 /* Bytes of a ring that lie together in a file. */
 struct perf_guest_piece {
@@ -62,7 +63,7 @@ void perf_guest_reader_go(struct perf_guest_reader *reader, uint64_t position, u
 /* Reads the next packet. Returns 1; 0 at the end; PTL_TRUNCATED, PTL_SYSTEM. */
 int perf_guest_reader_next(struct perf_guest_reader *reader, struct perf_guest_packet *packet);
 
-/* Reads ahead, behind the PSB of a PSB+. Returns and stores as flow_psb_plus_paging. */
-bool perf_guest_reader_paging(const struct perf_guest_reader *reader, struct ptl_pt_packet *paging);
+/* Reads the PSB+ of the PSB that is the last packet. */
+void perf_guest_reader_psb_plus(const struct perf_guest_reader *reader, struct flow_psb_plus *psb_plus);
 
 #endif

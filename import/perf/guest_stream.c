@@ -161,11 +161,12 @@ static void put_time(struct making *making, const struct perf_guest_packet *pack
 static int put_before(struct making *making, const struct perf_guest_stretch *stretch,
 		      const struct perf_guest_reader *reader, const struct perf_guest_packet *packet)
 {
-	struct ptl_pt_packet paging;
+	struct flow_psb_plus psb_plus;
 
 	switch (packet->packet.kind) {
 	case PTL_PT_PSB:
-		making->guest = perf_guest_reader_paging(reader, &paging) && paging.pip.non_root;
+		perf_guest_reader_psb_plus(reader, &psb_plus);
+		making->guest = psb_plus.guest;
 		return put_psb(making, packet, stretch->time);
 	case PTL_PT_PIP:
 		making->guest = packet->packet.pip.non_root;

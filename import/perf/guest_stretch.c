@@ -150,12 +150,12 @@ static void end_stretch(struct search *search, uint64_t end, bool exits)
 /* Handles a PSB. Its PSB+ tells whether packets are of a virtual machine. */
 static int take_psb(struct search *search, const struct perf_guest_packet *packet)
 {
-	struct ptl_pt_packet paging;
-	const bool told = perf_guest_reader_paging(&search->reader, &paging);
+	struct flow_psb_plus psb_plus;
 
-	search->guest = told && paging.pip.non_root;
-	if (told)
-		search->next.cr3 = paging.pip.cr3;
+	perf_guest_reader_psb_plus(&search->reader, &psb_plus);
+	search->guest = psb_plus.guest;
+	if (psb_plus.has_paging)
+		search->next.cr3 = psb_plus.cr3;
 	if (!search->guest || packet->lost)
 		end_stretch(search, packet->position, false);
 	search->next.psb = packet->position;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "flow/segment/packets.h"
+#include "flow/segment/guest.h"
 #include "format/pt/tsc.h"
 #include "import/perf/import.h"
 
@@ -95,9 +95,6 @@ static int take_packet(struct perf_import *import, struct perf_pebs *pebs, const
 	case PTL_PT_TSC:
 		take_tsc(import, pebs, packet);
 		return 0;
-	case PTL_PT_PIP:
-		pebs->guest = packet->pip.non_root;
-		return 0;
 	case PTL_PT_BBP:
 		pebs->block = find_block(packet->bbp.type);
 		pebs->group.is_32_bit = packet->bbp.bip_bytes == 4;
@@ -123,7 +120,6 @@ static int take_packets(struct perf_import *import, struct perf_pebs *pebs, cons
 			size_t *used)
 {
 	const struct flow_errata errata = flow_errata_of(&import->machine);
-	struct ptl_pt_packet paging;
 	size_t at = 0;
 	int status = 0;
 
@@ -147,12 +143,10 @@ static int take_packets(struct perf_import *import, struct perf_pebs *pebs, cons
 		length = ptl_pt_decode(data + at, size - at, &pebs->context, &packet);
 		if (length == PTL_TRUNCATED)
 			break;
-		/* The TSC of a PSB+ comes before the PIP. */
-		if (length > 0 && packet.kind == PTL_PT_PSB &&
-		    flow_psb_plus_paging(data + at, size - at, &errata, &paging))
-			pebs->guest = paging.pip.non_root;
-		if (length > 0)
+		if (length > 0) {
+			flow_guest_follow(&packet, data + at, size - at, &errata, &pebs->guest);
 			status = take_packet(import, pebs, &packet);
+		}
 		pebs->synchronised = length > 0;
 		at += length > 0 ? (size_t)length : 1;
 		*used = at;

@@ -18,14 +18,10 @@
 #include "common/program/interrupt.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
-#include "common/text/text.h"
-#include "flow/segment/packets.h"
 #include "format/metadata/input_hash.h"
-#include "format/pt/psb_scan.h"
 #include "format/pt/tsc.h"
 #include "format/writer/pt_filter.h"
-#include "import/host_time.h"
-#include "import/psb_time.h"
+#include "import/psbs.h"
 #include "import/raw/memory_map.h"
 
 #define MAP_LIMIT (16u << 20)     /* maximum bytes of a memory map's text */
@@ -288,71 +284,25 @@ struct pt_input {
 	struct raw *raw;
 	struct ptl_writer *writer;
 	uint32_t stream;
-	struct format_pt_psb_scan scan;
+	struct import_psbs psbs;
 	struct format_input_hash *hash;
-	const uint8_t *piece; /* piece being scanned */
-	size_t piece_size;
-	uint64_t piece_start; /* offset of the piece in the stream */
-	uint64_t time;        /* time of the last timed PSB; 0: none */
-	bool host;            /* a PIP without NR was read: a host recorded the stream */
+	bool host; /* a PIP without NR was read: a host recorded the stream */
 };
 
-/*
- * Returns the time of a PSB+ in the host's time. The TSC of a guest's PSB+ may have an offset: then the PSB+ has the time
- * of the host's PSB before it, or of the first TSC packet of the host behind it. time: time of the TSC.
- */
-static uint64_t host_time(struct pt_input *pt, uint64_t time, const uint8_t *data, size_t size)
-{
-	const struct ptl_machine *machine = &pt->raw->machine;
-	const struct flow_errata errata = flow_errata_of(machine);
-	struct ptl_pt_packet paging;
-	uint64_t next;
-
-	if (!flow_psb_plus_paging(data, size, &errata, &paging))
-		return time;
-	pt->host |= !paging.pip.non_root;
-	if (!paging.pip.non_root)
-		return time;
-	if (pt->host && pt->time)
-		return time - pt->time <= IMPORT_GUEST_PSB_WITHIN ? time : pt->time;
-	next = pt->time ? 0 : import_host_time(machine, data, size);
-	pt->host |= next != 0;
-	return next && next - time > IMPORT_GUEST_PSB_WITHIN ? next : time;
-}
-
-/* Notes the time of the PSB+ at data, if the PSB+ has a TSC packet. */
-static void take_psb_time(struct pt_input *pt, const uint8_t *data, size_t size)
-{
-	struct raw *raw = pt->raw;
-	struct ptl_machine machine = raw->machine;
-	uint64_t time;
-
-	/* Any multiplier suffices to detect a TSC packet. */
-	if (!machine.tsc_multiplier)
-		machine.tsc_multiplier = 1;
-	if (import_psb_time(&machine, data, size, &time) != IMPORT_PSB_TIMED)
-		return;
-	raw->has_tsc = true;
-	if (!raw->machine.tsc_multiplier)
-		return;
-	pt->time = time = host_time(pt, time, data, size);
-	if (!raw->first_time || time < raw->first_time)
-		raw->first_time = time;
-}
-
-static int write_psb(void *context, uint64_t offset)
+static int write_psb(void *context, uint64_t offset, uint64_t time)
 {
 	struct pt_input *pt = context;
+	struct raw *raw = pt->raw;
 
-	/* A PSB that began in the previous piece gets the time of the previous PSB, which is nearly the same. */
-	if (offset >= pt->piece_start && offset - pt->piece_start < pt->piece_size)
-		take_psb_time(pt, pt->piece + (offset - pt->piece_start),
-			      pt->piece_size - (size_t)(offset - pt->piece_start));
-	return ptl_writer_psb(pt->writer, pt->stream, offset, pt->time);
+	if (time && (!raw->first_time || time < raw->first_time))
+		raw->first_time = time;
+	return ptl_writer_psb(pt->writer, pt->stream, offset, time);
 }
 
 static int copy_pt(struct pt_input *pt, int fd, uint8_t *piece)
 {
+	const struct import_psb_clock clock = {.machine = &pt->raw->machine, .host = &pt->host};
+
 	for (;;) {
 		ssize_t got = read(fd, piece, PIECE);
 		int status = common_interrupt_check();
@@ -364,14 +314,11 @@ static int copy_pt(struct pt_input *pt, int fd, uint8_t *piece)
 		if (got < 0)
 			return common_fail_errno("cannot read");
 		if (got == 0)
-			return format_pt_psb_scan_end(&pt->scan, write_psb, pt);
+			return import_psbs_end(&pt->psbs, &clock, write_psb, pt);
 		format_input_hash_add(pt->hash, piece, (size_t)got);
-		pt->piece = piece;
-		pt->piece_start = pt->scan.offset;
-		pt->piece_size = (size_t)got;
-		status = ptl_writer_bytes(pt->writer, pt->stream, piece, (size_t)got, pt->time);
+		status = ptl_writer_bytes(pt->writer, pt->stream, piece, (size_t)got, pt->psbs.past.time);
 		if (!status)
-			status = format_pt_psb_scan(&pt->scan, piece, (size_t)got, write_psb, pt);
+			status = import_psbs_bytes(&pt->psbs, &clock, piece, (size_t)got, write_psb, pt);
 		if (status)
 			return status;
 	}
@@ -379,16 +326,17 @@ static int copy_pt(struct pt_input *pt, int fd, uint8_t *piece)
 
 static int finish_pt(struct raw *raw, struct pt_input *pt, const char *name)
 {
-	struct ptl_provenance_input origin = {.name = name, .size = pt->scan.offset};
+	struct ptl_provenance_input origin = {.name = name, .size = pt->psbs.scan.offset};
 
-	if (!pt->scan.found)
+	if (!pt->psbs.scan.found)
 		return common_fail(PTL_NOT_OURS,
 				   "no PSB packet in %llu bytes: this is not Intel PT, or too short a "
 				   "piece of it",
-				   (unsigned long long)pt->scan.offset);
+				   (unsigned long long)pt->psbs.scan.offset);
+	raw->has_tsc |= pt->psbs.has_tsc;
 	format_input_hash_finish(pt->hash, &origin);
-	common_message_note("%s: %llu bytes, %llu PSB%s", name, (unsigned long long)pt->scan.offset,
-			    (unsigned long long)pt->scan.found, pt->scan.found == 1 ? "" : "s");
+	common_message_note("%s: %llu bytes, %llu PSB%s", name, (unsigned long long)pt->psbs.scan.offset,
+			    (unsigned long long)pt->psbs.scan.found, pt->psbs.scan.found == 1 ? "" : "s");
 	return import_spool_origin(raw->spool, &origin);
 }
 

@@ -35,6 +35,7 @@ struct record_capture {
 	uint64_t ticked;
 	struct record_wall_watch wall;
 	uint64_t pt_bytes;
+	bool pt_host;            /* a PIP without NR was read: the packets are of a host of virtual machines */
 	uint64_t events;         /* events of providers */
 	uint64_t missed_buffers; /* number of buffers that a real-time reader missed */
 	bool full;               /* the file has reached its maximum size */

@@ -9,7 +9,6 @@
 #include "common/error.h"
 #include "common/vector.h"
 #include "format/pt/psb_plus.h"
-#include "import/psb_time.h"
 #include "record/capture/capture.h"
 
 static int put_psb_before(struct record_capture *capture, const struct record_stream *stream, uint64_t offset,
@@ -121,19 +120,19 @@ static int divide(struct record_capture *capture, struct record_stream *stream, 
 	const uint8_t *data = stream->held.data + at;
 	const size_t size = stream->held.size - at;
 	const bool repeats = stream->waits && psb_plus->complete && psb_plus->has_fup;
-	uint64_t psb_time = UINT64_MAX;
+	const struct import_psb_clock clock = record_capture_psb_clock(capture, time);
+	struct import_psb_past past = {.time = stream->psb_time};
+	const uint64_t psb_time = import_psb_time(&clock, &past, data, size);
 	int status = repeats ? put_before(capture, stream, data, psb_plus->size, time) : 0;
 
-	if (import_psb_time(&capture->machine, data, size, &psb_time) != IMPORT_PSB_TIMED)
-		psb_time = UINT64_MAX;
 	if (status == 0)
-		status = record_switches_put_before(capture, stream, psb_time);
+		status = record_switches_put_before(capture, stream, psb_time ? psb_time : UINT64_MAX);
 
 	stream->repeats = repeats;
 	stream->unstated = stream->waits;
 	stream->waits = stream->skips = false;
 	stream->base = position;
-	stream->base_time = psb_time == UINT64_MAX ? time : psb_time;
+	stream->base_time = psb_time ? psb_time : time;
 	if (status == 0)
 		status = lose_skipped(capture, stream, time);
 	if (status == 0)
@@ -195,6 +194,15 @@ static int put_held(struct record_capture *capture, struct record_stream *stream
 	return status < 0 ? status : put_psbs(capture, stream, stream->taken);
 }
 
+struct import_psb_clock record_capture_psb_clock(struct record_capture *capture, uint64_t now)
+{
+	return (struct import_psb_clock){.machine = &capture->machine,
+					 .earliest = capture->machine.start_time,
+					 .latest = now,
+					 .now = now,
+					 .host = &capture->pt_host};
+}
+
 int record_capture_hole(struct record_capture *capture, uint32_t id, uint64_t size, uint64_t time)
 {
 	struct record_stream *stream = &capture->streams.list[id];
@@ -217,6 +225,7 @@ int record_capture_psb(struct record_capture *capture, uint32_t id, uint64_t off
 {
 	struct record_stream *stream = &capture->streams.list[id];
 
+	stream->psb_time = time;
 	if (!stream->waits && !stream->skips && stream->declared.id != PTL_NO_ID)
 		return put_psb(capture, stream, offset, time);
 	/* A source may state a PSB before the PSB's bytes arrive. */

@@ -7,11 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "import/psbs.h"
+
 struct record_capture;
 
 int record_capture_pt(struct record_capture *capture, uint32_t stream, const void *data, size_t size, uint64_t time);
 int record_capture_psb(struct record_capture *capture, uint32_t stream, uint64_t offset, uint64_t time);
 int record_capture_hole(struct record_capture *capture, uint32_t stream, uint64_t size, uint64_t time);
+/* Returns the known times for the PSBs of packets that are not later than `now`. */
+struct import_psb_clock record_capture_psb_clock(struct record_capture *capture, uint64_t now);
 /* Ends a stream of packets. Later files do not have the stream. */
 int record_capture_end_stream(struct record_capture *capture, uint32_t stream);
 

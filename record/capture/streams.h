@@ -38,6 +38,7 @@ struct record_stream {
 	struct ptl_psb *psbs;  /* stated PSBs while the current file has no data of the stream */
 	size_t psb_count, psb_capacity;
 	uint64_t last_time;
+	uint64_t psb_time;               /* time of the last stated PSB; 0: none */
 	uint32_t switches_in;            /* stream of the CPU's context switches; PTL_NO_ID without such a stream */
 	struct record_switches switches; /* of streams of context switches only */
 };

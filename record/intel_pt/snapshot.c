@@ -37,22 +37,25 @@ struct depth {
 	uint64_t from;   /* position of the first byte */
 	uint64_t before; /* time that the PSB must not exceed */
 	uint64_t found;  /* bytes behind `from`; 0 if not found */
+	struct import_psb_past past;
 };
 
 static int look_at_psb(void *context, uint64_t offset)
 {
 	struct depth *depth = context;
 	const struct intel_pt_ring *ring = &depth->buffer->ring;
-	const uint64_t at = (depth->from + offset + PTL_PT_PSB_SIZE) & (ring->aux_size - 1);
+	const struct intel_pt_stream *stream = &depth->buffer->stream;
+	const struct import_psb_clock clock = record_capture_psb_clock(stream->capture, stream->time);
+	const uint64_t at = (depth->from + offset) & (ring->aux_size - 1);
 	const size_t room = ring->aux_size - at;
-	uint8_t bytes[IMPORT_PSB_PLUS_MAX];
+	uint8_t bytes[FORMAT_PT_PSB_PLUS_MAX];
 	const size_t first = sizeof(bytes) < room ? sizeof(bytes) : room;
 	uint64_t time;
 
 	memcpy(bytes, ring->aux + at, first);
 	memcpy(bytes + first, ring->aux, sizeof(bytes) - first);
-	if (import_psb_time(&depth->buffer->stream.capture->machine, bytes, sizeof(bytes), &time) == IMPORT_PSB_TIMED &&
-	    time <= depth->before)
+	time = import_psb_time(&clock, &depth->past, bytes, sizeof(bytes));
+	if (time && time <= depth->before)
 		depth->found = offset;
 	return 0;
 }

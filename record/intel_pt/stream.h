@@ -8,28 +8,15 @@
 
 #include <ptl/pt.h>
 
-#include "format/pt/psb_scan.h"
-#include "import/psb_time.h"
+#include "import/psbs.h"
 #include "record/capture/capture.h"
 
 struct intel_pt_stream {
 	struct record_capture *capture;
 	uint32_t id;
 	uint32_t pid, tid; /* PTL_NO_ID: stream of a CPU */
-	uint64_t end;      /* bytes so far, including holes */
 	uint64_t time;     /* time of the latest record; no packet is later */
-	struct format_pt_psb_scan scan;
-	/* The last PSB, until its time is known. */
-	struct {
-		bool is;
-		uint64_t offset;
-		size_t size;
-		uint8_t bytes[IMPORT_PSB_PLUS_MAX]; /* bytes behind the PSB */
-	} psb;
-	/* The piece that is being searched. */
-	const uint8_t *piece;
-	uint64_t piece_start;
-	size_t piece_size;
+	struct import_psbs psbs;
 };
 
 /* Functions below return 0 or PTL_NO_MEMORY. cpu, or pid and tid: owner of the packets. */

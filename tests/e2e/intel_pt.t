@@ -314,6 +314,43 @@ def triggers(recording):
               done.stderr)
 
 
+def psb_times():
+    """Returns the times of all PSBs in out.ptl, and the begin and end of the recording."""
+    trace = perf_file.load(path("out.ptl"))
+    times = [time for stream in trace.streams.values() for _, time in stream.psbs]
+    clock = json.loads(run(DUMP, "info", "--json", "out.ptl").stdout)["clock"]
+    return times, clock["start_time"], clock["end_time"]
+
+
+def guests(recording):
+    """A host with a virtual machine whose TSC has an offset: a PSB in the machine has a time of the host."""
+    pid, tid, _ = recording.streams[0]
+    zero = 10**11  # TSC of the stand-in's start
+    for kind, lead in (("ahead", 6 * 10**10), ("behind", -6 * 10**10)):
+        for first in ("host", "guest"):
+            script = Script(recording)
+            script.processes()
+            packets, now = [], zero + pmu_test.LEAD
+            script.add("start", 0, pid, tid, pmu_test.LEAD - 50)
+            for number in range(8):
+                now += 1000
+                guest = number % 4 != (0 if first == "host" else 1)
+                packets += ["psb", f"tsc {now + guest * lead:#x}", f"pip cr3=0x1000{' non_root' * guest}", "mode.exec 64", "psbend"]
+            write("guests", pmu_test.assemble(packets))
+            script.add("packets", zero, "guests")
+            script.aux(0, pid, tid, pmu_test.assemble(packets), now - zero, piece=50)
+            done = play(script, "--timing=tsc", "--aux-buffer=64K")
+            times, begin, end = psb_times()
+            check(f"a guest's TSC, {kind}, the first PSB is the {first}'s: no PSB has the guest's time", done.returncode in (40, 41) and
+                  len(times) == 8 and all(begin <= time <= end for time in times), times, begin, end, done)
+            if first == "host":
+                check(f"a guest's TSC, {kind}: PSBs have the host's last time", times == sorted(times) and times[0] == times[3] < times[4] ==
+                      times[7], times)
+            play(script, "--timing=tsc", "--aux-buffer=64K", "--snapshot", "--snapshot-depth=30s")
+            check(f"a guest's TSC, {kind}, the first PSB is the {first}'s: a snapshot leaves nothing out", len(psb_times()[0]) == 8 and
+                  not losses(), losses())
+
+
 def events_that_match():
     """--snapshot-when: events of programs, and of the kernel."""
     writer = os.path.join(pmu_test.PROGRAMS, "provider_writer")
@@ -697,6 +734,7 @@ def main():
     lost_at_the_end(recording)
     bursts(recording)
     snapshots(recording)
+    guests(recording)
     triggers(recording)
     events_that_match()
     hostile_rings(recording)

@@ -12,7 +12,7 @@
 
 #include "flow/segment/clock.h"
 #include "format/pt/tsc.h"
-#include "import/psb_time.h"
+#include "import/psbs.h"
 
 #define MASK (FORMAT_TSC_RANGE - 1)
 
@@ -109,12 +109,14 @@ static void psb_is_extended(void **state)
 	const uint64_t start = 7 * FORMAT_TSC_RANGE - 2;
 	const struct ptl_machine machine = machine_at(start);
 	uint8_t bytes[64];
-	uint64_t time;
+	bool host = false;
+	const struct import_psb_clock clock = {.machine = &machine, .host = &host};
 
 	(void)state;
 	for (uint64_t tsc = start; tsc < start + 6; tsc += 2) {
 		const struct ptl_pt_packet packets[] = {
 			{.kind = PTL_PT_PSB}, {.kind = PTL_PT_TSC, .tsc = {tsc & MASK}}, {.kind = PTL_PT_PSBEND}};
+		struct import_psb_past past = {0};
 		size_t size = 0;
 
 		for (size_t i = 0; i < 3; i++) {
@@ -123,8 +125,7 @@ static void psb_is_extended(void **state)
 			assert_true(used > 0);
 			size += (size_t)used;
 		}
-		assert_int_equal(import_psb_time(&machine, bytes, size, &time), IMPORT_PSB_TIMED);
-		assert_int_equal(time, 1000 + tsc / 2);
+		assert_int_equal(import_psb_time(&clock, &past, bytes, size), 1000 + tsc / 2);
 	}
 }
 

@@ -258,6 +258,32 @@ static void begun_after_the_next_file(void **state)
 	assert_int_equal(instructions_of(fixture, "a.000002.ptl", 20), 2);
 }
 
+/* The PSB between two files lies in a guest whose TSC has an offset: the switches before the PSB go to the previous file. */
+static void divided_in_a_guest(void **state)
+{
+	struct fixture *fixture = *state;
+	struct record_capture *capture = &fixture->capture;
+
+	capture->machine.start_time = fixture->base;
+	begin(fixture, 1, 0x400000, 10);
+	put_psb(fixture, 20);
+	put_run(fixture, 0x400000);
+	put_time(fixture, 30);
+	take_packets(fixture, 30);
+	rotate(capture);
+	fixture->base = record_now() + 1;
+	begin(fixture, 2, 0x500000, 40);
+	put_time(fixture, 50);
+	put_run(fixture, 0x500000);
+	put_psb_start(fixture, -10000000000);
+	put(fixture, "\x02\x43\x01\0\0\0\0\0", 8);
+	put(fixture, "\x02\x23", 2);
+	take_packets(fixture, 60);
+	assert_int_equal(record_capture_close(capture, fixture->base + 70), 0);
+	assert_int_equal(instructions_of(fixture, "a.000001.ptl", 10), 2);
+	assert_int_equal(instructions_of(fixture, "a.000001.ptl", 20), 2);
+}
+
 /* ---- the PSB between two files ----------------------------------------------------------------- */
 
 /* jz, not taken; then no packet up to the system call */
@@ -676,6 +702,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(begun_after_the_next_file, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(divided_in_a_guest, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_psb_that_is_stated_late, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_psb_that_is_stated_early, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_psb_that_is_not_stated, set_up, tear_down),
