@@ -100,7 +100,7 @@ struct perf_import {
 	bool running; /* rundown of existing processes is complete */
 };
 
-/* ---- input.c */
+/* ---- image_sink.c */
 
 struct elf_image_sink perf_image_sink(struct perf_import *import);
 
@@ -132,6 +132,9 @@ struct ptl_event perf_event_of(const struct perf_import *import, uint16_t id, co
 /* Writes a record without an ETW counterpart as an event of the provider Linux-Perf, with the body as payload. */
 int perf_event_keep(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 		    size_t body);
+
+/* ---- sample_event.c */
+
 /* Writes a sample as an event. A sample of a group becomes an event for each counter that has counted. */
 int perf_event_sample(struct perf_import *import, struct perf_sample *sample);
 
@@ -157,8 +160,6 @@ int perf_detail_write(struct perf_import *import, const struct perf_sample *samp
 
 /* ---- kernel_names.c */
 
-/* Whether perf names the kernel itself: of the recorded machine, or of a virtual machine. */
-bool perf_kernel_is_name(const char *name);
 /* Writes the symbols of a kernel image, if known. Sets has_symbols and build_id. Returns PTL_NO_MEMORY. */
 int perf_kernel_names(struct perf_import *import, const struct perf_kernel *kernel, struct ptl_image_event *image);
 
@@ -169,7 +170,7 @@ int perf_ksymbol(struct perf_import *import, const struct perf_record *record, c
 int perf_text_poke(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 		   size_t body);
 
-/* ---- process.c: processes, threads and their mappings */
+/* ---- process.c */
 
 int perf_comm(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 	      size_t body);
@@ -177,10 +178,6 @@ int perf_fork(struct perf_import *import, const struct perf_record *record, cons
 	      size_t body);
 int perf_exit(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 	      size_t body);
-int perf_switch(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
-		size_t body);
-/* Whether the process is known. The process may have ended: perf also describes processes that wait for their parents. */
-bool perf_process_known(const struct perf_import *import, uint32_t pid);
 /* Adds the process if unknown, and writes a pending event of the process. */
 int perf_process_need(struct perf_import *import, uint32_t pid, uint64_t time);
 
@@ -196,18 +193,31 @@ struct perf_mapped {
  * Returns PTL_NO_MEMORY, PTL_SYSTEM.
  */
 int perf_process_maps(struct perf_import *import, const struct perf_mapped *mapped);
+/* Writes all pending events. */
+int perf_process_finish(struct perf_import *import);
+
+/* ---- process_table.c */
+
+/* Whether the process is known. The process may have ended: perf also describes processes that wait for their parents. */
+bool perf_process_known(const struct perf_import *import, uint32_t pid);
 /* Learns a thread's process from a FORK or COMM record that is still waiting. Returns PTL_NO_MEMORY. */
 int perf_thread_seen(struct perf_import *import, const struct perf_record *record);
 /* Returns the pid of a thread; the tid itself if the process is unknown. */
 uint32_t perf_thread_process(const struct perf_import *import, uint32_t tid);
-/* Writes all pending events. */
-int perf_process_finish(struct perf_import *import);
 void perf_process_free(struct perf_import *import);
+
+/* ---- switch.c */
+
+int perf_switch(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
+		size_t body);
 
 /* ---- image.c */
 
 int perf_mmap(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 	      size_t body);
+
+/* ---- image_file.c */
+
 /* Adds an entry of the build id table: bytes of a feature, or a record's body. */
 int perf_build_id(struct perf_import *import, uint16_t misc, const uint8_t *data, size_t size);
 /* Returns the build id of a machine's file; NULL: unknown. */

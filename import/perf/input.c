@@ -448,25 +448,6 @@ static int end_import(struct perf_import *import)
 	return status ? status : perf_guests_write(&import->guests, &import->machine, import->writer);
 }
 
-static int put_blob(void *context, uint32_t type, const void *data, size_t size, uint8_t hash[PTL_HASH_SIZE])
-{
-	struct perf_import *import = context;
-
-	return ptl_writer_blob(import->writer, type, data, size, hash);
-}
-
-static int put_attachment(void *context, const struct ptl_attachment *attachment)
-{
-	struct perf_import *import = context;
-
-	return ptl_writer_attachment(import->writer, attachment);
-}
-
-struct elf_image_sink perf_image_sink(struct perf_import *import)
-{
-	return (struct elf_image_sink){import, put_blob, put_attachment};
-}
-
 /* Reads the files that continue the first file. */
 static int read_series(struct perf_import *import, const struct perf_input *input)
 {

@@ -16,9 +16,6 @@
 #include "import/perf/bpf.h"
 #include "import/perf/mapping.h"
 
-/* perf's name of the kernel, followed by the symbol whose address is the mapping's offset */
-#define PERF_KERNEL_NAME "[kernel.kallsyms]"
-
 /* Zero-initialised: nothing is known. */
 struct perf_kernel {
 	uint32_t machine;                /* index of a virtual machine; 0: the recorded machine */

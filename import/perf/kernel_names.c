@@ -120,29 +120,10 @@ static int put_names(struct perf_import *import, const struct reading *reading, 
 	return status;
 }
 
-/* Returns the symbol behind perf's name of the kernel; NULL: perf does not name the kernel. */
-static const char *reference_of(const char *name)
-{
-	static const char guest[] = "[guest.kernel.kallsyms";
-	const char *end;
-
-	if (!strncmp(name, KERNEL, strlen(KERNEL)))
-		return name + strlen(KERNEL);
-	if (strncmp(name, guest, strlen(guest)) != 0)
-		return NULL;
-	end = strchr(name, ']');
-	return end ? end + 1 : NULL;
-}
-
-bool perf_kernel_is_name(const char *name)
-{
-	return reference_of(name) != NULL;
-}
-
 int perf_kernel_names(struct perf_import *import, const struct perf_kernel *kernel, struct ptl_image_event *image)
 {
 	const struct perf_build_id *id = perf_build_id_find(import, kernel->machine, KERNEL);
-	struct reading reading = {.reference = reference_of(image->file_name)};
+	struct reading reading = {.reference = perf_kernel_reference(image->file_name)};
 	int status;
 
 	if (!id || !reading.reference || !*reading.reference)

@@ -77,3 +77,21 @@ bool perf_mapping_is_code(struct perf_mapping *mapping)
 	mapping->size -= cut;
 	return true;
 }
+
+const char *perf_kernel_reference(const char *name)
+{
+	static const char guest[] = "[guest.kernel.kallsyms";
+	const char *end;
+
+	if (!strncmp(name, PERF_KERNEL_NAME, strlen(PERF_KERNEL_NAME)))
+		return name + strlen(PERF_KERNEL_NAME);
+	if (strncmp(name, guest, strlen(guest)) != 0)
+		return NULL;
+	end = strchr(name, ']');
+	return end ? end + 1 : NULL;
+}
+
+bool perf_kernel_is_name(const char *name)
+{
+	return perf_kernel_reference(name) != NULL;
+}

@@ -14,6 +14,9 @@ struct perf_build_id {
 	uint8_t bytes[PERF_BUILD_ID_MAX];
 };
 
+/* perf's name of the kernel, followed by the symbol whose address is the mapping's offset */
+#define PERF_KERNEL_NAME "[kernel.kallsyms]"
+
 struct perf_mapping {
 	uint32_t pid, tid;
 	bool kernel;      /* code of the kernel, which belongs to no process */
@@ -34,5 +37,10 @@ bool perf_mapping_parse(const struct perf_record *record, size_t body, struct pe
  * address 0, or has size 0: clips *mapping to the kernel half of the address space.
  */
 bool perf_mapping_is_code(struct perf_mapping *mapping);
+
+/* Returns the symbol behind perf's name of the kernel, which may be ""; NULL: perf does not name the kernel. */
+const char *perf_kernel_reference(const char *name);
+/* Whether perf names the kernel itself: of the recorded machine, or of a virtual machine. */
+bool perf_kernel_is_name(const char *name);
 
 #endif

@@ -24,15 +24,6 @@ static const struct {
 	{PERF_AUX_FLAG_COLLISION, "they collided with others"},
 };
 
-const char *intel_pt_buffer_name(const struct intel_pt_buffer *buffer, char name[32])
-{
-	if (buffer->cpu == PTL_NO_CPU)
-		snprintf(name, 32, "thread %u", buffer->stream.tid);
-	else
-		snprintf(name, 32, "CPU %u", buffer->cpu);
-	return name;
-}
-
 /* Returns the position up to which the AUX area has been read. The kernel may write before this position. */
 static uint64_t read_until(const struct intel_pt_buffer *buffer)
 {

@@ -20,68 +20,12 @@
 #include "record/proc/proc_files.h"
 #include "record/session/progress.h"
 
-#define SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
 #define AUX_DEFAULT ((size_t)4 << 20)
 #define AUX_LEAST ((size_t)128 << 10)
-#define WATERMARK_SHARE 4 /* the kernel wakes after 1 / share of a ring */
 #define BUFFERS_PER_THREAD 8
 /* bytes per buffer, up to 1 / QUEUE_SHARE of the machine's memory in total */
 #define QUEUE_DEFAULT ((uint64_t)64 << 20)
 #define QUEUE_SHARE 8
-
-/* ---- attributes ------------------------------------------------------------------------------ */
-
-struct perf_event_attr intel_pt_events_attr(const struct intel_pt *pt, bool on_exec)
-{
-	const enum record_pt_code code = pt->session->settings->pt.code;
-
-	return (struct perf_event_attr){
-		.size = sizeof(struct perf_event_attr),
-		.sample_type = SAMPLE_TYPE,
-		.sample_id_all = 1,
-		.disabled = 1,
-		/*
-		 * Child threads inherit the event. The event of a CPU has no thread, and events of --per-thread cannot
-		 * be inherited.
-		 */
-		.inherit = pt->targets[0] != -1 && !pt->per_thread,
-		.enable_on_exec = on_exec,
-		.exclude_user = code == RECORD_PT_KERNEL,
-		.exclude_kernel = code == RECORD_PT_USER,
-		.exclude_hv = 1,
-		.watermark = 1,
-		.wakeup_watermark = (uint32_t)(pt->data_size / WATERMARK_SHARE),
-	};
-}
-
-struct perf_event_attr intel_pt_events_pt_attr(const struct intel_pt *pt, bool on_exec)
-{
-	struct perf_event_attr attr = intel_pt_events_attr(pt, on_exec);
-
-	attr.type = pt->device.type;
-	attr.config = pt->config.word;
-	attr.sample_period = 1;
-	attr.aux_watermark = pt->snapshot ? 0 : (uint32_t)(pt->aux_size / WATERMARK_SHARE);
-	record_perf_event_set_action(&attr, pt->between ? RECORD_PERF_START_PAUSED : 0);
-	return attr;
-}
-
-static struct perf_event_attr sideband_attr(const struct intel_pt *pt, bool on_exec)
-{
-	struct perf_event_attr attr = intel_pt_events_attr(pt, on_exec);
-	const bool kernel = pt->session->settings->pt.code != RECORD_PT_USER;
-
-	attr.type = PERF_TYPE_SOFTWARE;
-	attr.config = PERF_COUNT_SW_DUMMY;
-	attr.context_switch = 1;
-	attr.exclude_user = 0;
-	attr.exclude_kernel = !kernel;
-	/* Containers of processes. */
-	attr.namespaces = attr.cgroup = 1;
-	/* Changes of the kernel's code. */
-	attr.ksymbol = attr.bpf_event = attr.text_poke = kernel;
-	return attr;
-}
 
 /* ---- error messages -------------------------------------------------------------------------- */
 
@@ -157,7 +101,7 @@ static int map_ring(struct intel_pt *pt, struct intel_pt_buffer *buffer, int fd)
 /* Opens the event for context switches. Falls back to context switches alone on kernels that lack newer records. */
 static int open_sideband(const struct intel_pt *pt, pid_t pid, uint32_t cpu, bool on_exec)
 {
-	struct perf_event_attr attr = sideband_attr(pt, on_exec);
+	struct perf_event_attr attr = intel_pt_events_sideband_attr(pt, on_exec);
 	int fd = record_perf_event_open(&attr, pid, (int)cpu);
 
 	if (fd < 0 && errno == EINVAL) {
@@ -338,19 +282,6 @@ static int open_buffer(struct intel_pt *pt, uint32_t cpu, size_t first, size_t e
 	else if (buffer && !found)
 		pt->buffers[pt->count++] = buffer;
 	return status;
-}
-
-void intel_pt_buffer_control(const struct intel_pt_buffer *buffer, unsigned long request)
-{
-	/* An ended thread needs no control. An event without a thread only holds the rings, and stays off. */
-	for (size_t i = 0; i < buffer->count; i++)
-		if (buffer->list[i].thread)
-			(void)ioctl(buffer->list[i].fd, request, 0);
-}
-
-bool intel_pt_events_may_start(const struct intel_pt *pt)
-{
-	return __atomic_load_n(&pt->enabled, __ATOMIC_ACQUIRE) && !__atomic_load_n(&pt->held, __ATOMIC_ACQUIRE);
 }
 
 /* held: Intel PT starts later. */

@@ -103,10 +103,20 @@ void intel_pt_events_close(struct intel_pt *pt);
 void intel_pt_events_enable(struct intel_pt *pt);
 /* Completes the buffer's stream after the last drain, and reports unreported losses of the kernel. */
 int intel_pt_buffer_finish(struct intel_pt_buffer *buffer);
+
+/* ---- attributes.c */
+
 /* Returns attributes that the events of all targets share. */
 struct perf_event_attr intel_pt_events_attr(const struct intel_pt *pt, bool on_exec);
 /* Returns the attributes of an Intel PT event. */
 struct perf_event_attr intel_pt_events_pt_attr(const struct intel_pt *pt, bool on_exec);
+/* Returns the attributes of the event for context switches beside an Intel PT event. */
+struct perf_event_attr intel_pt_events_sideband_attr(const struct intel_pt *pt, bool on_exec);
+
+/* ---- buffer.c */
+
+/* Returns "CPU 3" or "thread 17" in name. */
+const char *intel_pt_buffer_name(const struct intel_pt_buffer *buffer, char name[32]);
 /* Checks whether a stopped Intel PT event may start again. Any thread may ask. */
 bool intel_pt_events_may_start(const struct intel_pt *pt);
 /* Calls ioctl(2) on all Intel PT events of a buffer. */
@@ -194,9 +204,6 @@ int intel_pt_rate_finish(struct intel_pt *pt, uint64_t now);
 /* ---- drain.c: from rings into the trace */
 
 int intel_pt_drain(const struct intel_pt *pt, struct intel_pt_buffer *buffer, bool *work);
-
-/* Returns "CPU 3" or "thread 17" in name. */
-const char *intel_pt_buffer_name(const struct intel_pt_buffer *buffer, char name[32]);
 
 /* ---- records.c: kernel records beside packets --------- */
 
