@@ -14,6 +14,7 @@
 #include "format/reader/parts.h"
 #include "format/relogger/control.h"
 #include "format/relogger/input.h"
+#include "format/relogger/part.h"
 #include "format/relogger/relogger_internal.h"
 
 /* --- identity of machines ------------------------------------------------------------------------------ */
@@ -39,19 +40,23 @@ static void forget_part(struct ptl_machine *machine)
 	machine->hostname[0] = '\0';
 }
 
+/* Whether the records differ at most as parts of one trace do. */
+static bool is_alike(const struct ptl_machine *a, const struct ptl_machine *b)
+{
+	struct ptl_machine x = *a, y = *b;
+
+	forget_part(&x);
+	forget_part(&y);
+	return memcmp(&x, &y, sizeof(x)) == 0;
+}
+
 /*
  * Whether both records come from parts or copies of one trace, which have exactly the same relation of clock and wall
  * time.
  */
 static bool is_same_record(const struct ptl_machine *a, const struct ptl_machine *b)
 {
-	struct ptl_machine x = *a, y = *b;
-
-	if (!a->wall_start || wall_zero(a) != wall_zero(b))
-		return false;
-	forget_part(&x);
-	forget_part(&y);
-	return memcmp(&x, &y, sizeof(x)) == 0;
+	return a->wall_start && wall_zero(a) == wall_zero(b) && is_alike(a, b);
 }
 
 /* Whether process ids have the same meaning. In doubt, machines are kept apart. */
@@ -70,6 +75,41 @@ static bool is_same_clock(const struct ptl_machine *a, const struct ptl_machine 
 	return has_clock(a) && a->clock == b->clock && a->boot_id[0] && strcmp(a->boot_id, b->boot_id) == 0;
 }
 
+/* Whether no other machine of the input has such a record. */
+static bool is_unique(const struct ptl_relogger_input *input, size_t index)
+{
+	const struct ptl_machine *machine = ptl_machine_at(input->trace, index);
+
+	for (size_t i = 0; i < ptl_machine_count(input->trace); i++)
+		if (i != index && ptl_machine_at(input->trace, i) && is_alike(ptl_machine_at(input->trace, i), machine))
+			return false;
+	return true;
+}
+
+/*
+ * Whether both inputs are parts of the same recordings, in which this index is the same machine. Without a wall clock, only
+ * the names of the recordings tell.
+ */
+static bool is_same_part(const struct ptl_relogger_input *a, const struct ptl_relogger_input *b, size_t index)
+{
+	const struct ptl_machine *x = ptl_machine_at(a->trace, index), *y = ptl_machine_at(b->trace, index);
+
+	return format_parts_are_same_recordings(&a->parts, &b->parts) &&
+	       ptl_machine_count(a->trace) == ptl_machine_count(b->trace) && x && y && !x->wall_start &&
+	       !y->wall_start && x->start_time == y->start_time && is_alike(x, y) && is_unique(a, index) &&
+	       is_unique(b, index);
+}
+
+/* Returns the first input before this input in which the machine with the index is the same; NULL: none. */
+static const struct ptl_relogger_input *find_same_part(const struct ptl_relogger_input *input, size_t index)
+{
+	size_t i = 0;
+
+	while (i < input->number && !is_same_part(input->relogger->inputs[i], input, index))
+		i++;
+	return i < input->number ? input->relogger->inputs[i] : NULL;
+}
+
 /* --- clocks ------------------------------------------------------------------------------------------- */
 
 /*
@@ -85,7 +125,7 @@ static uint64_t own_uncertainty(const struct ptl_machine *machine)
 
 bool format_relogger_shares_clock(const struct ptl_relogger_input *input)
 {
-	return input->number == 0 ||
+	return input->number == 0 || is_same_part(input->relogger->inputs[0], input, 0) ||
 	       is_same_clock(ptl_trace_machine(input->relogger->inputs[0]->trace), ptl_trace_machine(input->trace));
 }
 
@@ -133,12 +173,19 @@ static int align(struct ptl_relogger *relogger, struct ptl_relogger_input *input
 {
 	const struct ptl_machine *first = ptl_trace_machine(relogger->inputs[0]->trace);
 	const struct ptl_machine *own = ptl_trace_machine(input->trace);
+	const struct ptl_relogger_input *part;
 	bool known;
 
 	if (input->clock.relation.given)
 		return align_by_hand(relogger, input);
 	if (format_relogger_shares_clock(input))
 		return 0;
+	part = find_same_part(input, 0);
+	if (part) {
+		input->clock.shift = part->clock.shift;
+		input->clock.uncertainty = part->clock.uncertainty;
+		return 0;
+	}
 	align_by_wall(relogger, input, &known);
 	if (known)
 		format_relogger_warn(relogger,
@@ -192,7 +239,8 @@ static void extend(struct ptl_machine *machine, struct ptl_machine part, bool *e
 		*extended = true;
 	}
 	if (part.start_time < machine->start_time) {
-		machine->wall_start -= (int64_t)(machine->start_time - part.start_time);
+		if (machine->wall_start)
+			machine->wall_start -= (int64_t)(machine->start_time - part.start_time);
 		machine->start_time = part.start_time;
 		*extended = true;
 	}
@@ -255,7 +303,7 @@ static void find_recording(struct ptl_relogger *relogger, struct ptl_relogger_in
 {
 	size_t i = 0;
 
-	while (i < input->number &&
+	while (i < input->number && !is_same_part(relogger->inputs[i], input, 0) &&
 	       !is_same_record(ptl_trace_machine(relogger->inputs[i]->trace), ptl_trace_machine(input->trace)))
 		i++;
 	input->machines.recording = i < input->number ? relogger->inputs[i]->machines.recording
@@ -275,12 +323,16 @@ static int number_input(struct ptl_relogger *relogger, struct ptl_relogger_input
 	input->machines.count = count;
 	for (size_t i = 0; !status && i < count; i++) {
 		const struct ptl_machine *machine = ptl_machine_at(input->trace, i);
+		const struct ptl_relogger_input *part = find_same_part(input, i);
 		const size_t before = relogger->machines.count;
 		struct ptl_machine changed;
 
 		if (!machine)
 			continue;
-		status = find_machine(relogger, machine, &input->machines.indexes[i]);
+		if (part)
+			input->machines.indexes[i] = part->machines.indexes[i];
+		else
+			status = find_machine(relogger, machine, &input->machines.indexes[i]);
 		if (status)
 			break;
 		changed = *machine;
@@ -308,6 +360,10 @@ int format_relogger_find_machines(struct ptl_relogger *relogger)
 {
 	int status = 0;
 
+	for (size_t i = 0; !status && i < relogger->input_count; i++) {
+		format_relogger_find_identity(relogger->inputs[i]);
+		status = format_relogger_find_own_parts(relogger->inputs[i]);
+	}
 	for (size_t i = 0; !status && i < relogger->input_count; i++)
 		status = align(relogger, relogger->inputs[i]);
 	keep_positive(relogger);

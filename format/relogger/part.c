@@ -63,6 +63,7 @@ static uint64_t shifted(uint64_t time, int64_t shift)
 	return !time || time == UINT64_MAX ? time : time + (uint64_t)shift;
 }
 
+/* Adds a part with times of the input. */
 static int add_part(struct ptl_relogger_input *input, const struct ptl_loss *loss, const struct ptl_record *record)
 {
 	struct format_part *part;
@@ -71,9 +72,9 @@ static int add_part(struct ptl_relogger_input *input, const struct ptl_loss *los
 		return common_fail_memory("parts", input->parts.count * sizeof(*input->parts.all));
 	part = &input->parts.all[input->parts.count++];
 	*part = (struct format_part){
-		.first = shifted(loss->kept_first, input->clock.shift),
-		.last = shifted(loss->kept_last, input->clock.shift),
-		.known = shifted(loss->known, input->clock.shift),
+		.first = loss->kept_first,
+		.last = loss->kept_last,
+		.known = loss->known,
 		.events = loss->count,
 		.bytes = loss->bytes,
 		.record = record,
@@ -112,7 +113,7 @@ static int add_cut(struct ptl_relogger_input *input, const struct ptl_record *re
 	return status;
 }
 
-/* Finds the parts in an input. A trace that names no recording is a recording itself. */
+/* A trace that names no recording is a recording itself. */
 int format_relogger_find_own_parts(struct ptl_relogger_input *input)
 {
 	int status = 0;
@@ -162,10 +163,37 @@ static int inspect_input(struct ptl_relogger_input *input)
 	input->streams = calloc(ptl_stream_count(input->trace) + 1, sizeof(*input->streams));
 	if (!input->streams)
 		return common_fail_memory("streams", ptl_stream_count(input->trace) * sizeof(*input->streams));
-	format_relogger_find_identity(input);
 	find_extent(input);
 	find_origins(input);
-	return format_relogger_find_own_parts(input);
+	for (size_t i = 0; i < input->parts.count; i++) {
+		struct format_part *part = &input->parts.all[i];
+
+		part->first = shifted(part->first, input->clock.shift);
+		part->last = shifted(part->last, input->clock.shift);
+		part->known = shifted(part->known, input->clock.shift);
+	}
+	return 0;
+}
+
+static bool has_recording(const struct format_parts *parts, const struct format_part *part)
+{
+	for (size_t i = 0; i < parts->count; i++)
+		if (format_part_is_same_recording(&parts->all[i], part))
+			return true;
+	return false;
+}
+
+static bool has_recordings(const struct format_parts *parts, const struct format_parts *others)
+{
+	for (size_t i = 0; i < others->count; i++)
+		if (!has_recording(parts, &others->all[i]))
+			return false;
+	return true;
+}
+
+bool format_parts_are_same_recordings(const struct format_parts *a, const struct format_parts *b)
+{
+	return a->count && b->count && has_recordings(a, b) && has_recordings(b, a);
 }
 
 /* --- redundant rundown ---------------------------------------------------------------------------------- */

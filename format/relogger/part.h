@@ -9,7 +9,10 @@
 
 #include <ptl/relogger.h>
 
-/* The part of a recording that an input contains, in times of the output; see PTL_LOSS_CUT in ptl/trace.h. */
+/*
+ * The part of a recording that an input contains; see PTL_LOSS_CUT in ptl/trace.h. Times are those of the output, before
+ * format_relogger_find_parts those of the input.
+ */
 struct format_part {
 	uint8_t recording[16];
 	uint64_t first, last, known;
@@ -40,14 +43,14 @@ struct format_extent {
  * Finds the recordings of the inputs, and the streams to be joined. Call after format_relogger_find_machines.
  */
 int format_relogger_find_parts(struct ptl_relogger *relogger);
-/*
- * For a trace that is being written: finds its identity; the origin of one stream, by default or from its record; and
- * at the end, its parts.
- */
+/* Finds the identity of an input, and, for a trace that is being written at the end, its parts. */
 void format_relogger_find_identity(struct ptl_relogger_input *input);
+int format_relogger_find_own_parts(struct ptl_relogger_input *input);
+/* For a trace that is being written: finds the origin of one stream, by default or from its record. */
 void format_relogger_find_origin(struct ptl_relogger_input *input, size_t stream);
 void format_relogger_take_origin(struct ptl_relogger_input *input, const struct ptl_record *record);
-int format_relogger_find_own_parts(struct ptl_relogger_input *input);
 bool format_part_is_same_recording(const struct format_part *a, const struct format_part *b);
+/* Checks whether two inputs have parts of exactly the same recordings. */
+bool format_parts_are_same_recordings(const struct format_parts *a, const struct format_parts *b);
 
 #endif

@@ -63,7 +63,7 @@ NAMES = ["/home/alice/plan.txt", "/usr/lib/libc.so", "/srv/secret/alice.key", "a
 class Life:
     """A trace of processes that fork, execute, map, unmap, and write events; the same for the same generator."""
 
-    def __init__(self, generator, first_pid=100, steps=60, wide=0, wall=1_700_000_000_000_000_000):
+    def __init__(self, generator, first_pid=100, steps=60, wide=0, wall=1_700_000_000_000_000_000, losses=0):
         self.random, self.time, self.next, self.wide = generator, START, first_pid, wide
         self.live, self.lines = {}, []
         self.lines += [f"machine source=qemu software=1 clock=1 start={START} end={START + 500_000_000} wall={wall}",
@@ -73,6 +73,15 @@ class Life:
         self.begin(0)
         for _ in range(steps):
             self.step()
+        for _ in range(losses):
+            self.lose()
+
+    def lose(self):
+        first, last = sorted(self.random.randint(START, START + 4_000_000) for _ in range(2))
+        span = self.random.choice(["", f"first={first}", f"last={last}", f"first={first} last={last}"])
+        self.lines += [f"loss kind={self.random.choice([1, 2])} count={self.random.randint(1, 3)} bytes={self.random.randint(0, 9)} "
+                       f"pid={self.random.choice(['100', '4294967295'])} {span} "
+                       f"cause=c{self.random.randint(0, 1)}"] * self.random.choice([1, 1, 2])
 
     def begin(self, parent):
         pid, self.next = self.next, self.next + 1
@@ -191,6 +200,25 @@ for number in range(ROUNDS):
     relog(parts[0], "last.ptl", "-o", "right.ptl")
     same("(a, b), c is a, b, c", content("left.ptl"), content("three.ptl"))
     same("a, (b, c) is a, b, c", content("right.ptl"), content("three.ptl"))
+
+    # ---- losses, and machines without a wall clock -----------------------------------------------------------------------
+    lossy = Life(generator, losses=6).write("lossy")
+    relog(lossy, "-o", "copy.ptl")
+    same("a copy has the content", content(lossy), content("copy.ptl"))
+    relog(lossy, lossy, "-o", "copy.ptl")
+    same("a trace merged with itself is the trace", content(lossy), content("copy.ptl"))
+    one, other, third = (Life(generator, first_pid=100 * n, steps=20, losses=3, wall=wall).write(f"clock{n}")
+                         for n, wall in ((1, 0), (2, 0), (3, 1_700_000_000_000_000_000 - generator.randint(0, 10**9))))
+    relog(one, other, "-o", "machines.ptl")
+    relog(third, one, "-o", "mixed.ptl")
+    for title, trace in (("losses", lossy), ("no wall clock", one), ("two machines without a wall clock", "machines.ptl"),
+                         ("a machine without a wall clock", "mixed.ptl")):
+        low, high = sorted(generator.randint(0, 2_000_000) for _ in range(2))
+        relog(trace, "--time", f"..{high}ns", "-o", "low.ptl")
+        relog(trace, "--time", f"{low}ns..", "-o", "high.ptl")
+        for order in (("low.ptl", "high.ptl"), ("high.ptl", "low.ptl")):
+            relog(*order, "-o", "joined.ptl")
+            same(f"{title}: {' and '.join(order)} together are the trace", content(trace, "stream"), content("joined.ptl", "stream"))
 
     # ---- redaction -------------------------------------------------------------------------------------------------------
     with open(f"{scratch}/key", "wb") as file:

@@ -25,7 +25,7 @@
  *
  *     machine source=qemu software=1 clock=4 start=1000 end=9000 timing=1
  *     provenance tool=ptl-record version=1 command="..." wall=0
- *     loss kind=1 count=2 bytes=10 pid=1 tid=1 cause="no space left"
+ *     loss kind=1 count=2 bytes=10 pid=1 tid=1 first=5 last=7 cause="no space left"
  *     bytes NAME 90 90 c3                  gives code a name
  *     symbols NAME 401000:10:T:main ...    and a symbol table: address:size:type:name, in hexadecimal
  *     file NAME type=3 path=program        and any other blob, from a file
@@ -291,6 +291,8 @@ static void make_loss(struct maker *maker)
 		.tid = (uint32_t)number_of(maker, "tid", PTL_NO_ID),
 		.count = number_of(maker, "count", 0),
 		.bytes = number_of(maker, "bytes", 0),
+		.first_time = number_of(maker, "first", 0),
+		.last_time = number_of(maker, "last", 0),
 		.cause = text_of(maker, "cause", ""),
 	};
 
