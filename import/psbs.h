@@ -25,7 +25,7 @@ struct import_psb_clock {
 
 /* The times before a PSB in its stream. Zero-initialised: no times. */
 struct import_psb_past {
-	uint64_t time; /* time of the last PSB with a TSC of the host; 0: none */
+	uint64_t time; /* time of the last PSB whose TSC counts; 0: no such PSB */
 	bool searched; /* the bytes behind the PSB have no TSC of the host */
 };
 

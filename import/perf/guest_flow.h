@@ -15,7 +15,7 @@ struct perf_guest_stretch {
 	uint32_t ring;  /* index of the ring */
 	uint32_t cpu;   /* number of the virtual CPU, with the number of the machine */
 	uint64_t psb;   /* position of the ring's last PSB before the stretch */
-	uint64_t begin; /* position of the first packet with an address, or of a PSB within the machine */
+	uint64_t begin; /* position of the first packet with an address, or of a PSB in the virtual machine */
 	uint64_t end;   /* position behind the last packet */
 	uint64_t time;  /* time of the VM entry; 0: unknown */
 	uint64_t last_ip;

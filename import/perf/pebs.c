@@ -129,7 +129,7 @@ static int take_packets(struct perf_import *import, struct perf_pebs *pebs, cons
 
 		if (!pebs->synchronised) {
 			at = ptl_pt_find_psb(data, size, at);
-			/* The end of the bytes may be the beginning of a PSB. */
+			/* The last bytes may begin a PSB. */
 			if (at == size) {
 				at = size > PTL_PT_PSB_SIZE - 1 && size - (PTL_PT_PSB_SIZE - 1) > *used
 					     ? size - (PTL_PT_PSB_SIZE - 1)

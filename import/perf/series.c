@@ -30,7 +30,7 @@ static bool is_same_feature(const struct perf_file *a, const struct perf_file *b
 /* What the first records of a file tell about its recording. */
 struct beginning {
 	uint64_t time;        /* earliest time; 0: none */
-	uint64_t kernel_base; /* address of the first mapping of the kernel; 0: none */
+	uint64_t kernel_base; /* address of the kernel's first mapping; 0: no mapping */
 };
 
 static int read_beginning(int fd, struct beginning *beginning)
