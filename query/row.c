@@ -78,6 +78,7 @@ static int find_field(struct query_row *query, struct query_place at, const char
 		if (strcmp(query->table[*field].name, name) != 0)
 			continue;
 		query->varies |= query->table[*field].varies;
+		query->used |= *field < 64 ? (uint64_t)1 << *field : 0;
 		return 0;
 	}
 	return query->takes_values ? add_value(query, at, name, field) : refuse_name(query, at, name, NULL);

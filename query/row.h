@@ -4,6 +4,7 @@
 #define QUERY_ROW_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "common/arena.h"
 #include "common/text/string_list.h"
@@ -45,7 +46,8 @@ struct query_row {
 	bool takes_values;
 	struct query_row_value *values; /* in the arena */
 	unsigned value_count, table_count;
-	bool varies; /* the expression uses a field that varies */
+	bool varies;   /* the expression uses a field that varies */
+	uint64_t used; /* bit i: the expression uses field i of the table, of the first 64 */
 };
 
 /* Makes a query that requires all texts. Returns PTL_MISUSE with a text that shows the position; PTL_NO_MEMORY. */

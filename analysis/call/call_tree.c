@@ -180,6 +180,15 @@ static inline struct analysis_call_record *find_alike(const struct analysis_call
 	return before;
 }
 
+/* Whether the call has a selected function. Remembers the call's place if so. */
+static inline bool select_call(struct analysis_call_tree *tree, uint32_t function, size_t index)
+{
+	if (__builtin_expect(!tree->selects, 1) || !tree->selects(tree->context, function))
+		return false;
+	tree->selected = index + 1;
+	return true;
+}
+
 /* Counts one more repetition of the caller's last call. */
 static void repeat(struct analysis_call_record *caller, struct analysis_call_record *last)
 {
@@ -211,6 +220,7 @@ static int tree_leave(void *context, struct analysis_call_thread *thread, struct
 	int status = add_events(tree, thread, thread->time);
 	struct analysis_call_record *record = record_of(tree, frame);
 	struct analysis_call_record *caller, *before;
+	bool contains;
 	size_t index;
 
 	if (status < 0 || !record)
@@ -232,10 +242,14 @@ static int tree_leave(void *context, struct analysis_call_thread *thread, struct
 			analysis_record_list_cut(&tree->list, index);
 		return 0;
 	}
+	contains = tree->selected > index + 1;
+	if (select_call(tree, record->function, index))
+		contains = false;
 	caller = analysis_frame_depth(thread, frame) ? record_of(tree, frame - 1) : NULL;
 	if (!caller || frame[-1].user & IS_BELOW)
 		return 0;
-	before = find_alike(tree, caller, index, record->shape, record->function, record->flags);
+	before = contains ? NULL
+			  : find_alike(tree, caller, index, record->shape, record->function, record->flags);
 	if (before)
 		fold(tree, caller, before, record, index);
 	else
@@ -259,6 +273,7 @@ static int take_leaf(void *context, struct analysis_call_thread *thread, struct 
 	if ((tree->max_depth && depth >= 0 && (size_t)depth >= tree->max_depth) || tree->min_time ||
 	    leaf->inside < tree->min_instructions)
 		return 1;
+	select_call(tree, leaf->function, index);
 	above = caller->user & IS_BELOW ? NULL : record_of(tree, caller);
 	before = above ? find_alike(tree, above, index, shape, leaf->function, 0) : NULL;
 	if (before) {
@@ -331,7 +346,7 @@ static void clear_tree(struct analysis_call_tree *tree)
 	analysis_record_list_free(&tree->list);
 	analysis_record_list_free(&tree->below);
 	free(tree->belows);
-	tree->kept = 0;
+	tree->kept = tree->selected = 0;
 	tree->belows = NULL;
 	tree->belows_count = 0;
 }

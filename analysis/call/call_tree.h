@@ -12,6 +12,8 @@ struct analysis_call_tree {
 	uint64_t min_instructions; /* likewise, in instructions */
 	size_t max_depth;          /* deeper calls are left out; 0: unlimited */
 	bool no_folding;
+	/* Whether calls of a function are selected. Other calls that contain a selected call are not folded. NULL: none. */
+	bool (*selects)(void *context, uint32_t function);
 	/*
 	 * Returns the thread's events before a time that were not returned yet, as text of *size bytes. NULL: no
 	 * events.
@@ -23,6 +25,7 @@ struct analysis_call_tree {
 
 	struct analysis_record_list list;
 	size_t kept; /* index after the last event or change of stacks: calls that contain one are not folded */
+	size_t selected; /* index after the selected call that ended last */
 	struct analysis_record_list below; /* frames found below the first frames, outermost last */
 	uint32_t *belows;                  /* by stack: number of its frames in `below`; owned */
 	size_t belows_count;

@@ -114,6 +114,13 @@ static int show_tree(void *context, const struct analysis_call_tree *tree, const
 	return status || !calls_run->print.until_ran ? status : release_output(calls_run, true);
 }
 
+static bool selects_function(void *context, uint32_t function)
+{
+	struct calls_run *calls_run = context;
+
+	return dump_calls_print_selects(&calls_run->print, function);
+}
+
 /* Appends the time column of an event's line. */
 static void event_head(const struct dump_flow_print *print, const struct flow_segment *segment,
 		       const struct dump_flow_time *time, struct ptl_bytes *text)
@@ -167,7 +174,10 @@ static int show_calls(struct dump_run *run, struct analysis_calls *calls, const 
 		.min_instructions = options->min_instructions,
 		.max_depth = options->function || query->expr || options->shared.filter.images.count ? 0
 												     : options->depth,
-		.no_folding = options->no_folding || query->value_count,
+		.no_folding = options->no_folding || query->value_count || !dump_calls_where_folds(query),
+		.selects = options->function || options->from || options->until || options->shared.filter.images.count
+				   ? selects_function
+				   : NULL,
 		.events = options->events ? take_lines : NULL,
 		.show = show_tree,
 		.context = &calls_run,

@@ -51,6 +51,11 @@ const struct query_row_field dump_calls_fields[] = {
 	{NULL},
 };
 
+bool dump_calls_where_folds(const struct query_row *query)
+{
+	return !query->expr || query->used >> REPEATS & 1;
+}
+
 const char *dump_calls_program(const struct analysis_calls *calls, const struct analysis_call_thread *thread)
 {
 	if (thread->process == FLOW_NONE)

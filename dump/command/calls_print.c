@@ -291,6 +291,14 @@ static const char *image_above(const struct dump_calls_print *print, size_t leve
 	return NULL;
 }
 
+bool dump_calls_print_selects(struct dump_calls_print *print, uint32_t function)
+{
+	const struct dump_shown_name *name = function_name_of(print, function);
+
+	return name && (name->function || name->from || name->until ||
+			(print->line.run->options->filter.images.count && name->wanted));
+}
+
 static void put_call(struct pass *pass, const struct analysis_call_record *record, struct dump_shown_name *name,
 		     size_t shown, const char *image)
 {

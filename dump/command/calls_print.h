@@ -44,9 +44,20 @@ struct dump_calls_row {
 /* Reads a field. context: a struct dump_calls_row. */
 void dump_calls_field(void *context, unsigned field, struct query_value *value);
 
+/*
+ * Whether calls that are alike may share a line under a condition: only if the condition asks for the number of these
+ * calls. Otherwise the condition selects each call by its own values.
+ */
+bool dump_calls_where_folds(const struct query_row *query);
+
 /* Returns the name of the thread's program; "" if unknown. */
 const char *dump_calls_program(const struct analysis_calls *calls, const struct analysis_call_thread *thread);
 
+/*
+ * Whether --function, --from, --until or --image names the function. Calls around the call then get lines of their own,
+ * which are not displayed.
+ */
+bool dump_calls_print_selects(struct dump_calls_print *print, uint32_t function);
 int dump_calls_print(struct dump_calls_print *print, const struct analysis_call_tree *tree,
 		     const struct analysis_call_thread *thread);
 void dump_calls_print_free(struct dump_calls_print *print);

@@ -175,6 +175,33 @@ for jobs in "1", "2", "8":
               dump(*command, "-j", jobs, "calls.ptl") == dump(*command, "calls.ptl"))
 
 folded = calls_of("calls.ptl")
+# Functions that a call in a shared line makes. A selection must show all of their calls, not those of the shared line's first call.
+inside, shared = collections.Counter(), {}
+for line in folded:
+    shared[line["depth"]] = line["repeats"] > 1
+    inside[line["function"]] += line["depth"] > 0 and shared[line["depth"] - 1]
+recursive = {key(line)[0] for row, line in zip(every, every[1:]) if key(row) == key(line) and line["depth"] > row["depth"]}
+inside = [name for name, count in inside.most_common() if count and name and name not in recursive and
+          sum(row["function"] == name for row in report.values()) == 1][:4]
+check("some calls in a shared line make calls", inside)
+for name in inside:
+    want = [line for line in every if line["function"] == name]
+    for options in ["-F", name], ["--where", f"function == {name}"]:
+        got = [line for line in calls_of(*options, "calls.ptl") if line["function"] == name]
+        sums = [(sum(line["repeats"] for line in lines), sum(line["self_instructions"] for line in lines)) for lines in (got, want)]
+        check(f"{options[0]} shows all calls of {name}, also in callers that are alike", sums[0] == sums[1], *sums)
+    least = sorted(line["instructions"] for line in want)[len(want) // 2]
+    check(f"--where compares the numbers of each call of {name}", sum(line["repeats"] for line in calls_of(
+        "--where", f"function == {name} and instructions <= {least}", "calls.ptl")) == sum(
+            line["instructions"] <= least for line in want))
+images = {os.path.basename(line["image"] or "") for line in every} - {""}
+for image in images:
+    tops = [sum(line["instructions"] for line in calls_of(*options, "--image", image, "calls.ptl") if line["depth"] == 0)
+            for options in ([], ["--no-fold"])]
+    check(f"--image {image} shows all outermost calls", tops[0] == tops[1], tops)
+check("a condition on repeats selects shared lines", any(
+    line["repeats"] > 1 for line in calls_of("--where", "repeats > 1", "calls.ptl")))
+
 check("folding loses no instructions", sum(line["instructions"] for line in folded if line["depth"] == 0) ==
       sum(line["instructions"] for line in every if line["depth"] == 0) and len(folded) < len(every))
 
