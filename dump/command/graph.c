@@ -55,13 +55,13 @@ static void number_cells(struct dump_table *table, uint64_t value, uint64_t of)
 }
 
 /*
- * Whether a node has samples. Samples of recursive calls count for the outermost call only, so callers of inner calls
- * have none.
+ * Whether a node has calls or costs. Samples of recursive calls count for the outermost call only, so callers of inner
+ * calls have none. A PLT stub whose calls were all given to the functions behind the stub has none either.
  */
 static bool has_any(const struct shown *shown, const struct analysis_graph_node *node)
 {
-	return !shown->samples.count || node->calls || node->total_instructions || node->self_instructions ||
-	       node->total_time;
+	return (!node->depth && !shown->samples.count) || node->calls || node->total_instructions ||
+	       node->self_instructions || node->total_time;
 }
 
 /* Appends nanoseconds or units of a counter. */

@@ -288,6 +288,9 @@ check("a function that is not there is an error that says what to do", wrong.ret
 
 # ---- graph and latency ---------------------------------------------------------------------------------------
 
+rows = objects("graph", "--json", "--depth", "0", "main", "calls.ptl")
+check("graph shows no stub of the PLT whose calls belong to other functions", rows and all(
+    row["calls"] or row["total_instructions"] for row in rows), [row for row in rows if not row["calls"]][:3])
 rows = objects("graph", "--json", "--depth", "0", "fibonacci", "calls.ptl")
 callers = [row for row in rows if row["type"] == "caller"]
 callees = [row for row in rows if row["type"] == "callee"]
