@@ -33,6 +33,7 @@ static void become(const struct record_launch *launch, int report, const int go[
 	if (!may_begin(go[0]))
 		_exit(RECORD_EXIT_NOT_FOUND);
 	record_signals_stop();
+	record_signals_repeat();
 	setrlimit(RLIMIT_NOFILE, launch->files);
 	if (launch->fixed_addresses)
 		personality(ADDR_NO_RANDOMIZE);

@@ -22,6 +22,7 @@ static struct {
 	uint32_t *doorbell;
 	int wake; /* 1 + descriptor to write to; 0 without */
 	unsigned interrupts;
+	int interrupt; /* signal of the last interrupt */
 	unsigned snapshots;
 	unsigned unused;
 	int terminate;
@@ -38,14 +39,16 @@ static void on_signal(int number)
 	const int wake = __atomic_load_n(&state.wake, __ATOMIC_RELAXED) - 1;
 	const uint64_t one = 1;
 
-	if (number == SIGINT || number == SIGQUIT)
+	if (number == SIGINT || number == SIGQUIT) {
+		__atomic_store_n(&state.interrupt, number, __ATOMIC_RELAXED);
 		__atomic_add_fetch(&state.interrupts, 1, __ATOMIC_RELAXED);
-	else if (number == SIGUSR2)
+	} else if (number == SIGUSR2) {
 		__atomic_add_fetch(&state.snapshots, 1, __ATOMIC_RELAXED);
-	else if (number == SIGUSR1)
+	} else if (number == SIGUSR1) {
 		__atomic_add_fetch(&state.unused, 1, __ATOMIC_RELAXED);
-	else if (number != SIGCHLD)
+	} else if (number != SIGCHLD) {
 		__atomic_store_n(&state.terminate, number, __ATOMIC_RELAXED);
+	}
 	if (number != SIGUSR2 && number != SIGCHLD)
 		__atomic_store_n(&state.end_requested, true, __ATOMIC_RELAXED);
 	/* A full counter wakes as well. */
@@ -83,6 +86,12 @@ void record_signals_stop(void)
 	for (size_t i = 0; i < COUNT(ignored); i++)
 		common_signal_restore(ignored[i], &state.ignored_before[i]);
 	state.started = false;
+}
+
+void record_signals_repeat(void)
+{
+	if (__atomic_load_n(&state.interrupts, __ATOMIC_RELAXED))
+		raise(__atomic_load_n(&state.interrupt, __ATOMIC_RELAXED));
 }
 
 void record_signals_wake(uint32_t *doorbell, int fd)

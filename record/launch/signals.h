@@ -30,6 +30,12 @@ void record_signals_wake(uint32_t *doorbell, int fd);
 /* Restores the earlier signal handling, also in the child before execve. */
 void record_signals_stop(void);
 
+/*
+ * In a child, after record_signals_stop: raises the SIGINT or SIGQUIT that came before. The terminal sends a signal
+ * once, also if the program of the child has not started yet.
+ */
+void record_signals_repeat(void);
+
 /* Checks whether a signal since record_signals_start asks the recorder to end, seen or not. Callable on any thread. */
 bool record_signals_asked(void);
 

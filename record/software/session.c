@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/error.h"
@@ -394,6 +395,10 @@ static int verdict(void *state, const struct record_session *session)
 				     session->settings->command[0], record_session_exit_status(session));
 		common_message_hint("a copy of the file has no such privileges and can be recorded");
 		return COMMON_EXIT_SYSTEM;
+	}
+	if (session->interrupts && WIFSIGNALED(session->wait_status)) {
+		common_message_error("interrupted before %s began: there is no trace", session->settings->command[0]);
+		return record_session_exit_status(session);
 	}
 	common_message_error("the program could not be traced (its exit status was %d)",
 			     record_session_exit_status(session));

@@ -53,6 +53,24 @@ def interrupt():
     expect("no losses" in err, err)
 
 
+def interrupt_early():
+    """Ctrl-C ends the command at any moment of the start, also before the program runs"""
+    for source in "software", "none":
+        for milliseconds in 2, 4, 6, 8, 10, 15, 20, 30, 40, 60:
+            process = start("-q", "-f", "--source", source, "-o", "early.ptl", "--", "sleep", "60")
+            time.sleep(milliseconds / 1000)
+            os.killpg(process.pid, signal.SIGINT)
+            try:
+                _, err = process.communicate(timeout=30)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
+                err = "the command runs on"
+            # The signal is the recorder's end if the recorder does not catch signals yet.
+            expect(process.returncode in (130, -signal.SIGINT) and "could not be traced" not in err,
+                   "%s, %d ms: %s %s" % (source, milliseconds, process.returncode, err))
+
+
 def interrupt_twice():
     """a second Ctrl-C ends the recording and leaves the command running"""
     os.mkfifo(path("gate"))
@@ -404,8 +422,8 @@ def lists_nothing_else():
         expect('unexpected "foo"' in done.stderr, done.stderr)
 
 
-sys.exit(main([interrupt, interrupt_twice, terminate, killed_recorder, killed_anywhere, killed_command, killed_grandchild,
-               full_disk, vanished_folder, reader_gone, waits_for_reader, foreign_outputs, no_proc, cannot_create,
+sys.exit(main([interrupt, interrupt_early, interrupt_twice, terminate, killed_recorder, killed_anywhere, killed_command,
+               killed_grandchild, full_disk, vanished_folder, reader_gone, waits_for_reader, foreign_outputs, no_proc, cannot_create,
                too_many_threads, threads_in_turn, events_of_who_runs, no_zombies,
                progress_line, progress_line_alone, dies_of_signal, illegal_instruction, under_another_tracer,
                private_file,
