@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/program/message.h"
 #include "common/signals.h"
 #include "record/software/stopped.h"
 
@@ -59,7 +60,8 @@ static bool read_status(const char *pid, struct status *status)
 	return true;
 }
 
-static int check(uint32_t pid)
+/* *is_stopped: a signal such as SIGSTOP has stopped the process. */
+static int check(uint32_t pid, bool *is_stopped)
 {
 	char text[16];
 	struct status status, own;
@@ -97,6 +99,7 @@ static int check(uint32_t pid)
 				   "process %u has a shadow stack: start the program with "
 				   "GLIBC_TUNABLES=glibc.cpu.x86_shstk=off",
 				   pid);
+	*is_stopped = status.state == 'T';
 	return 0;
 }
 
@@ -136,8 +139,8 @@ int software_attach(const struct channel *channel, uint32_t pid)
 {
 	struct report report;
 	sigset_t before;
-	int ends[2], status = check(pid);
-	bool read;
+	bool read, is_stopped = false;
+	int ends[2], status = check(pid, &is_stopped);
 	pid_t child;
 
 	if (status < 0)
@@ -162,5 +165,11 @@ int software_attach(const struct channel *channel, uint32_t pid)
 	if (!read)
 		return common_fail(PTL_SYSTEM, "the process that attaches to process %u was killed", pid);
 	report.text[sizeof(report.text) - 1] = 0;
-	return report.done ? 0 : common_fail(PTL_SYSTEM, "%s", report.text);
+	if (!report.done)
+		return common_fail(PTL_SYSTEM, "%s", report.text);
+	if (is_stopped) {
+		common_message_warning("process %u is stopped by a signal, and executes nothing until SIGCONT", pid);
+		common_message_hint("kill -CONT %u", pid);
+	}
+	return 0;
 }

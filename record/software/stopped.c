@@ -55,22 +55,25 @@ bool software_stopped_add(struct software_stopped *stopped, pid_t tid)
 
 static bool seize(struct software_stopped *stopped, pid_t tid, unsigned options)
 {
+	int error;
+
 	if (ptrace(PTRACE_SEIZE, tid, 0, options) == 0) {
 		ptrace(PTRACE_INTERRUPT, tid, 0, 0);
 		return software_stopped_add(stopped, tid);
 	}
+	error = errno;
 	/* Threads of a traced process are traced from their beginning. */
-	if (errno == EPERM && ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0)
+	if (error == EPERM && ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0)
 		return software_stopped_add(stopped, tid);
 	/* The thread ends or has ended. */
-	if (errno == ESRCH || (errno == EPERM && tid != stopped->pid && stopped->count))
+	if (error == ESRCH || (error == EPERM && tid != stopped->pid && stopped->count))
 		return true;
-	if (errno == EPERM)
+	if (error == EPERM)
 		return fail(stopped,
 			    "process %d may not be traced: run ptl-record as the process's user or as root, and if "
 			    "/proc/sys/kernel/yama/ptrace_scope is 1, set it to 0",
 			    stopped->pid);
-	return fail(stopped, "thread %d: %s", tid, strerror(errno));
+	return fail(stopped, "thread %d: %s", tid, strerror(error));
 }
 
 /* Seizes threads missing in the list. *is_new: the list has grown. */

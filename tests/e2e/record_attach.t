@@ -178,4 +178,34 @@ refused 'a process that a debugger traces' 'is traced by process' "${stepped:-0}
 kill $stepper ${stepped:+"$stepped"} 2>/dev/null
 wait $stepper 2>/dev/null
 
+# A process that forbids tracing, and a recorder without root's rights.
+become=
+[ "$(id -u)" -ne 0 ] || become='setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all'
+if $become "$record" --version >/dev/null 2>&1; then
+	$become /usr/bin/python3 -c 'import ctypes, time; ctypes.CDLL(None).prctl(4, 0); print(1, flush=True); time.sleep(60)' >"$scratch/closed" &
+	closed=$!
+	for _ in $(seq 100); do
+		[ -s "$scratch/closed" ] && break
+		sleep 0.05
+	done
+	timeout -k 5 60 $become "$record" -q -f --source software -o /dev/null --pid $closed --duration 100ms >"$scratch/said" 2>&1
+	[ $? -eq 4 ] && grep -q "process $closed may not be traced: run ptl-record as" "$scratch/said"
+	result $? 'a process that may not be traced is refused with the remedy' || show "$scratch/said"
+	kill $closed
+	wait $closed 2>/dev/null
+fi
+
+# ---- a stopped process ---------------------------------------------------------------------------
+
+sleep 60 &
+child=$!
+kill -STOP $child
+sleep 0.1
+timeout -k 5 60 "$record" -f --source software -o "$scratch/stopped.ptl" --pid $child --duration 100ms >"$scratch/said" 2>&1
+grep -q "process $child is stopped by a signal" "$scratch/said" && grep -q "try: kill -CONT $child" "$scratch/said"
+result $? 'a process that a signal has stopped is told' || show "$scratch/said"
+kill -CONT $child
+kill $child
+wait $child 2>/dev/null
+
 finish
