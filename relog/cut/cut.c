@@ -350,17 +350,33 @@ static int take_blob(void *context, struct ptl_relogger *relogger, struct ptl_re
 	return 0;
 }
 
-/* Warns of a window behind the recording. Intel PT without events lasts until the recording's end. */
-static void warn_of_nothing(const struct relog_cut *cut)
+/*
+ * Warns of a window behind the recording. Intel PT without events lasts until the recording's end. Returns whether the
+ * window is there.
+ */
+static bool warn_of_nothing(const struct relog_cut *cut)
 {
 	const struct ptl_relogger_input *first = ptl_relogger_input_at(cut->relogger, 0);
 	const struct ptl_machine *machine = ptl_trace_machine(ptl_relogger_input_trace(first));
 
-	if (cut->from <= machine->end_time || machine->end_time <= machine->start_time)
-		return;
+	if (cut->any || cut->from <= machine->end_time || machine->end_time <= machine->start_time)
+		return false;
 	common_message_warning("nothing of the trace lies in the span of --time");
 	common_message_hint("a span within 0s..%.9fs: times count from the start of the whole trace",
 			    (double)(machine->end_time - machine->start_time) / 1e9);
+	return true;
+}
+
+/* Tells that all Intel PT lies outside the window: the output looks as if nothing had run. */
+static void note_no_pt(const struct relog_cut *cut)
+{
+	const struct ptl_relogger_input *first = ptl_relogger_input_at(cut->relogger, 0);
+	const uint64_t start = ptl_trace_machine(ptl_relogger_input_trace(first))->start_time;
+
+	if (cut->pt_outside && !cut->pt_inside && cut->pt_first >= start)
+		common_message_note("nothing ran in the span of --time: the output has no Intel PT, which is within "
+				    "%.9fs..%.9fs",
+				    (double)(cut->pt_first - start) / 1e9, (double)(cut->pt_last - start) / 1e9);
 }
 
 static int cut_end(void *context, struct ptl_relogger *relogger)
@@ -388,8 +404,8 @@ static int cut_end(void *context, struct ptl_relogger *relogger)
 	if (!status)
 		status = relog_select_end(&cut->selection);
 	relog_late_warn(&cut->late);
-	if (cut->by_time && !cut->any)
-		warn_of_nothing(cut);
+	if (cut->by_time && !warn_of_nothing(cut))
+		note_no_pt(cut);
 	if (cut->truth_dropped)
 		common_message_note(
 			"streams of kind TRUTH, of what was really executed, cannot be cut by time: left out");

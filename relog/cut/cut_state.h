@@ -41,6 +41,10 @@ struct relog_cut {
 	struct ptl_bytes reported_storage;
 	uint64_t dropped_events, dropped_bytes;
 	bool any; /* the window has events */
+	/* PT of the chosen threads, in the clock of the output. Not of an input that is being written. */
+	uint64_t pt_first, pt_last;
+	bool pt_outside; /* some of this PT lies outside the window */
+	bool pt_inside;
 	bool truth_dropped;
 	bool live; /* the input is being written */
 	struct relog_late late;

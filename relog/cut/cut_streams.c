@@ -98,14 +98,33 @@ static uint64_t kept_bytes(const struct ptl_stream *stream, const struct ptl_str
 	return end > range->first ? end - range->first : 0;
 }
 
+static void note_times(struct relog_cut *cut, struct ptl_relogger_input *input, const struct ptl_stream *stream,
+		       bool is_inside)
+{
+	struct ptl_relogger_input_info info;
+
+	cut->pt_inside |= is_inside;
+	if (is_inside || !stream->bytes || !stream->first_time)
+		return;
+	ptl_relogger_input_info(input, &info);
+	if (!cut->pt_outside || stream->first_time + (uint64_t)info.time_shift < cut->pt_first)
+		cut->pt_first = stream->first_time + (uint64_t)info.time_shift;
+	if (!cut->pt_outside || stream->last_time + (uint64_t)info.time_shift > cut->pt_last)
+		cut->pt_last = stream->last_time + (uint64_t)info.time_shift;
+	cut->pt_outside = true;
+}
+
 static int cut_pt(struct relog_cut *cut, struct ptl_relogger_input *input, const struct ptl_stream *stream,
 		  struct ptl_stream_plan *plan)
 {
 	struct relog_cut_range range;
 	const int status = range_of(cut, input, stream, &range);
 
-	if (status || range.all)
+	if (status)
 		return status;
+	note_times(cut, input, stream, range.all || range.any);
+	if (range.all)
+		return 0;
 	plan->drop = !range.any;
 	if (range.any) {
 		cut->kept = (struct ptl_stream_range){range.first, range.end};

@@ -266,6 +266,13 @@ def refuses(name, options, text):
 got = try_run(relog, "-q", "jit.ptl", "-o", "late.ptl", "--time", "3h..4h")
 check("a span behind the trace is warned of", got.returncode == 0 and "nothing of the trace lies in the span of --time" in
       got.stderr and "a span within 0s.." in got.stderr, got.stderr)
+first = min(item["time"] for item in lines("flow", "--json", "jit.ptl") if item.get("time"))
+got = try_run(relog, "jit.ptl", "-o", "early.ptl", "--time", f"0s..{first // 4}ns")
+noted = re.search(r"nothing ran in the span of --time: .* within ([0-9.]+)s\.\.([0-9.]+)s", got.stderr)
+check("a span without Intel PT is told, with the span of the Intel PT", got.returncode == 0 and noted and
+      float(noted[1]) * 1e9 >= first // 4 and try_run(relog, "-f", "jit.ptl", "-o", "early.ptl", "--time", f"{noted[1]}s..{noted[2]}s").stderr == "" and
+      json.loads(run(dump, "stats", "--json", "early.ptl"))["instructions"] == json.loads(run(dump, "stats", "--json", "jit.ptl"))["instructions"],
+      got.stderr)
 refuses("a process that is not there", ["--pid", "999999"], "there is no process 999999")
 refuses("a thread that is not there", ["--tid", "999999"], "there is no thread 999999")
 refuses("a name that no process has", ["--process", "nobody"], "no process in the trace ran 'nobody'")
