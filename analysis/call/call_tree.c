@@ -248,8 +248,7 @@ static int tree_leave(void *context, struct analysis_call_thread *thread, struct
 	caller = analysis_frame_depth(thread, frame) ? record_of(tree, frame - 1) : NULL;
 	if (!caller || frame[-1].user & IS_BELOW)
 		return 0;
-	before = contains ? NULL
-			  : find_alike(tree, caller, index, record->shape, record->function, record->flags);
+	before = contains ? NULL : find_alike(tree, caller, index, record->shape, record->function, record->flags);
 	if (before)
 		fold(tree, caller, before, record, index);
 	else

@@ -24,7 +24,7 @@ struct analysis_call_tree {
 	void *context;
 
 	struct analysis_record_list list;
-	size_t kept; /* index after the last event or change of stacks: calls that contain one are not folded */
+	size_t kept;     /* index after the last event or change of stacks: calls that contain one are not folded */
 	size_t selected; /* index after the selected call that ended last */
 	struct analysis_record_list below; /* frames found below the first frames, outermost last */
 	uint32_t *belows;                  /* by stack: number of its frames in `below`; owned */

@@ -188,6 +188,7 @@ if $become "$record" --version >/dev/null 2>&1; then
 		[ -s "$scratch/closed" ] && break
 		sleep 0.05
 	done
+	# shellcheck disable=SC2086 # a command of several words, or none
 	timeout -k 5 60 $become "$record" -q -f --source software -o /dev/null --pid $closed --duration 100ms >"$scratch/said" 2>&1
 	[ $? -eq 4 ] && grep -q "process $closed may not be traced: run ptl-record as" "$scratch/said"
 	result $? 'a process that may not be traced is refused with the remedy' || show "$scratch/said"
