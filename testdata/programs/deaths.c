@@ -42,20 +42,32 @@ static volatile int stop; /* never set: makes a branch whose direction the packe
 
 static void *spin(void *argument)
 {
+	/* Other threads do not change the branches of this thread. */
+	volatile unsigned turns = 0;
+
 	(void)argument;
 	do {
 		/*
 		 * Two blocks per turn: for a block that follows itself, the number of turns before the death is
 		 * uncertain.
 		 */
-		if (++sink & 1)
-			++sink;
+		if (++turns & 1)
+			++turns;
 	} while (!stop);
 	return NULL;
 }
 
+static int ready[2]; /* pipe: a child that SIGKILL is to end has begun */
+
+/* On a busy machine, a child may not execute an instruction for a long time. */
+static void tell_parent(void)
+{
+	CHECK(write(ready[1], "", 1) == 1);
+}
+
 static void compute(void)
 {
+	tell_parent();
 	spin(NULL);
 }
 
@@ -65,31 +77,40 @@ static void compute_in_threads(void)
 
 	for (int i = 0; i < 4; i++)
 		CHECK(pthread_create(&thread, NULL, spin, NULL) == 0);
+	tell_parent();
 	spin(NULL);
 }
 
 static void sleep_on(void)
 {
+	tell_parent();
 	for (;;)
 		pause();
 }
 
-/* Runs body in a child; kill_it: kills the child after a moment. Returns the signal of the death. */
+/*
+ * Runs body in a child; kill_it: kills the child a moment after the child's message. Returns the signal of the death.
+ */
 static int death_of(void (*body)(void), int kill_it)
 {
 	int status;
-	pid_t pid = fork();
+	char byte;
+	pid_t pid;
 
+	CHECK(pipe(ready) == 0);
+	pid = fork();
 	CHECK(pid >= 0);
 	if (pid == 0) {
 		body();
 		_exit(0);
 	}
 	if (kill_it) {
+		CHECK(read(ready[0], &byte, 1) == 1);
 		usleep(20000);
 		CHECK(kill(pid, SIGKILL) == 0);
 	}
 	CHECK(waitpid(pid, &status, 0) == pid);
+	CHECK(close(ready[0]) == 0 && close(ready[1]) == 0);
 	CHECK(WIFSIGNALED(status));
 	return WTERMSIG(status);
 }
