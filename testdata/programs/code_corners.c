@@ -416,6 +416,39 @@ static void moved(void)
 	}
 }
 
+/* Code is written right after its memory has moved. */
+static void moved_and_written(void)
+{
+	uint8_t *code = map_at(NULL, PAGE, ALL, 0), *place = map_at(NULL, 4 * PAGE, PROT_NONE, 0);
+
+	for (int i = 0; i < 30; i++) {
+		put_function(code, i);
+		CHECK(call(code) == i);
+		code = mremap(code, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, place + (i % 2 ? 0 : 2 * PAGE));
+		CHECK(code != MAP_FAILED);
+	}
+}
+
+/* MADV_DONTNEED restores the code of a file. */
+static void discarded(void)
+{
+	const int file = memfd_create("code", 0);
+	uint8_t *code;
+
+	CHECK(file >= 0 && ftruncate(file, PAGE) == 0);
+	code = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	CHECK(code != MAP_FAILED);
+	put_function(code, 1);
+	CHECK(munmap(code, PAGE) == 0);
+	code = mmap(NULL, PAGE, ALL, MAP_PRIVATE, file, 0);
+	CHECK(code != MAP_FAILED);
+	for (int i = 0; i < 30; i++) {
+		CHECK(call(code) == 1);
+		put_function(code, i + 2);
+		CHECK(call(code) == i + 2 && madvise(code, PAGE, MADV_DONTNEED) == 0);
+	}
+}
+
 static void low_memory(void)
 {
 	uint8_t *code = map_at((void *)0x10000, PAGE, ALL, MAP_FIXED_NOREPLACE);
@@ -687,6 +720,7 @@ int main(int argc, char **argv)
 		SUBTEST(beyond_file),       SUBTEST(partly_protected),
 		SUBTEST(written_by_ring),   SUBTEST(written_by_aio),
 		SUBTEST(changed_stub),      SUBTEST(faulting_pointer),
+		SUBTEST(moved_and_written), SUBTEST(discarded),
 	};
 
 	return run_subtests(tests, sizeof(tests) / sizeof(*tests), argc, argv);

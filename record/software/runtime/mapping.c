@@ -253,6 +253,19 @@ void runtime_mapping_written(struct runtime_thread *thread, uint64_t base, uint6
 	runtime_unlock(&runtime.lock);
 }
 
+void runtime_mapping_discarded(struct runtime_thread *thread, uint64_t base, uint64_t end)
+{
+	size_t index;
+	bool known;
+
+	runtime_lock(&runtime.lock);
+	index = channel_space_index(&runtime.space, base);
+	known = index < runtime.space.count && runtime.space.images[index].base < end;
+	runtime_unlock(&runtime.lock);
+	if (known)
+		runtime_mapping_written(thread, base, end);
+}
+
 void runtime_mapping_translated(struct runtime_thread *thread, uint64_t start, const uint8_t *bytes, size_t size)
 {
 	while (size) {

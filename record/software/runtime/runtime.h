@@ -255,7 +255,7 @@ bool runtime_cpu_is_wanted(const struct runtime_thread *thread);
 /* Gives the CPU to a waiting thread, and waits for a CPU again. */
 void runtime_cpu_yield(struct runtime_thread *thread);
 
-/* ---- mapping.c, with runtime.lock held, but for the last two ---- */
+/* ---- mapping.c, with runtime.lock held, but for the last three ---- */
 
 void runtime_mapping_begin(struct runtime_thread *thread);
 void runtime_mapping_add(struct runtime_thread *thread, struct channel_image *image);
@@ -265,6 +265,8 @@ void runtime_mapping_translated(struct runtime_thread *thread, uint64_t start, c
 bool runtime_mapping_is_stop(uint64_t pc);
 /* The program may have changed the bytes of [base, end) without a change of protection. Takes runtime.lock. */
 void runtime_mapping_written(struct runtime_thread *thread, uint64_t base, uint64_t end);
+/* The program gave up the contents of [base, end), which may be code. Takes runtime.lock. */
+void runtime_mapping_discarded(struct runtime_thread *thread, uint64_t base, uint64_t end);
 void runtime_mapping_syscall(struct runtime_thread *thread, int64_t number, const uint64_t args[6], int64_t result);
 
 struct runtime_map {

@@ -110,6 +110,17 @@ static void on_open(struct runtime_thread *thread, uint64_t address, int64_t fd)
 	thread->name_fd = (int)fd;
 }
 
+static uint64_t page_up(uint64_t value)
+{
+	return (value + PAGE - 1) & ~(PAGE - 1);
+}
+
+/* Returns whether the advice of madvise(2) may change the memory's contents. */
+static bool discards(uint64_t advice)
+{
+	return advice == MADV_DONTNEED || advice == MADV_REMOVE || advice == 24 /* MADV_DONTNEED_LOCKED */;
+}
+
 static void after(struct runtime_thread *thread, int64_t number, const uint64_t args[6], int64_t result)
 {
 	switch (number) {
@@ -121,6 +132,10 @@ static void after(struct runtime_thread *thread, int64_t number, const uint64_t 
 	case SYS_shmat:
 	case SYS_shmdt:
 		runtime_mapping_syscall(thread, number, args, result);
+		break;
+	case SYS_madvise:
+		if (result == 0 && discards(args[2]))
+			runtime_mapping_discarded(thread, args[0], args[0] + page_up(args[1]));
 		break;
 	case SYS_wait4:
 		if (result > 0)
@@ -235,11 +250,6 @@ static int64_t on_limit(struct runtime_thread *thread, int64_t number)
 	return result;
 }
 
-static uint64_t page_up(uint64_t value)
-{
-	return (value + PAGE - 1) & ~(PAGE - 1);
-}
-
 /* Unmaps all of [base, end) that is not the runtime's. */
 static int64_t unmap_others(uint64_t base, uint64_t end)
 {
@@ -260,7 +270,8 @@ static int64_t on_memory(struct runtime_thread *thread, int64_t number)
 {
 	const uint64_t *regs = thread->regs;
 	const uint64_t end = regs[RDI] + page_up(regs[RSI]);
-	const bool fixed = number != SYS_mmap || regs[R10] & (MAP_FIXED | MAP_FIXED_NOREPLACE);
+	/* With MAP_FIXED_NOREPLACE, the kernel sees that the runtime's memory is taken. */
+	const bool fixed = number != SYS_mmap || (regs[R10] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == MAP_FIXED;
 	const bool moves = number == SYS_mremap && regs[R10] & MREMAP_FIXED;
 
 	/* The range may contain the vdso, with the clock. */
@@ -273,6 +284,9 @@ static int64_t on_memory(struct runtime_thread *thread, int64_t number)
 		return number != SYS_munmap ? -ENOMEM : regs[RDI] % PAGE ? -EINVAL : unmap_others(regs[RDI], end);
 	if (moves && runtime_is_own(regs[R8], regs[R8] + page_up(regs[RDX])))
 		return -ENOMEM;
+	/* The moved memory keeps the kernel's protection, which the cache may have changed. */
+	if (number == SYS_mremap && end > regs[RDI])
+		runtime_cache_unguard_range(regs[RDI], end);
 	return runtime_program_syscall(thread);
 }
 
