@@ -16,6 +16,7 @@
 #define XSAVE_X87 1u
 #define XSAVE_SSE 2u
 #define RED_ZONE 128u
+#define TRAP_FLAG 0x100u /* TF */
 
 /* Whether si_addr of a fault is meaningful. The kernel knows no address of a general-protection fault (SI_KERNEL). */
 static bool has_address(const siginfo_t *info)
@@ -285,6 +286,12 @@ void runtime_do_sigreturn(struct runtime_thread *thread)
 
 	if (!runtime_copy(&frame, (const void *)(thread->regs[RSP] - 8), sizeof(frame))) {
 		runtime_queue_fault(thread, SIGSEGV, SI_KERNEL, 0);
+		return;
+	}
+	if (frame.context.regs[PLACE_FLAGS] & TRAP_FLAG) {
+		/* The handler's return is repeated natively. */
+		thread->pc -= 2;
+		runtime_let_go(thread, RUNTIME_STEPS_ITSELF);
 		return;
 	}
 	for (unsigned i = 0; i < 16; i++)

@@ -8,6 +8,8 @@
 #include <stdint.h>
 
 #define INSTRUCTION_MAX 15u
+/* opcode in map 0 */
+#define INSTRUCTION_POPF 0x9d
 
 /* How an instruction ends a block, or how the translator has to treat it. */
 enum instruction_kind {

@@ -19,6 +19,8 @@
 
 #define RUNTIME_PENDING_MAX 8
 #define RUNTIME_SIGNALS 65
+/* Why a process that sets TF goes on natively. */
+#define RUNTIME_STEPS_ITSELF "the program steps through itself (TF): the process goes on natively from"
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
 

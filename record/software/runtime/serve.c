@@ -297,6 +297,11 @@ static void emulate(struct runtime_thread *thread)
 		runtime_let_go(thread, "an instruction that the software source does not translate: the process goes "
 				       "on natively from");
 		break;
+	case INSTRUCTION_PLAIN:
+		if (in.map == 0 && in.opcode == INSTRUCTION_POPF &&
+		    runtime_copy(bytes, (const void *)(thread->regs[RSP] + 1), 1) && bytes[0] & 1)
+			runtime_let_go(thread, RUNTIME_STEPS_ITSELF);
+		break;
 	default:
 		break;
 	}

@@ -342,6 +342,13 @@ static int64_t call(struct runtime_thread *thread, int64_t number)
 	case SYS_prctl:
 		if (thread->regs[RDI] == 65 /* PR_SET_MDWE */ && thread->regs[RSI] & 1)
 			return on_write_xor_execute(thread);
+		if (thread->regs[RDI] == 59 /* PR_SET_SYSCALL_USER_DISPATCH */ && thread->regs[RSI]) {
+			/* The kernel would refuse the runtime's calls. */
+			thread->pc -= 2;
+			runtime_let_go(thread, "the program gets its own system calls as signals: the process goes on "
+					       "natively from");
+			return NATIVELY;
+		}
 		/* The vdso reads the time stamp counter, and reading may now fault. */
 		if (thread->regs[RDI] == PR_SET_TSC)
 			runtime_clock_unmapped(0, ~0ull);

@@ -189,6 +189,18 @@ static void emit_head(struct translation *t)
 		emit_bytes(&t->e, (const uint8_t[]){0x0f, 0x1f, 0x44, 0x00, 0x00}, 5); /* nop */
 }
 
+/* Writes a check whether popf at pc would set TF: the kernel's traps would then show translated code. */
+static void emit_trap_check(struct translation *t, uint64_t pc, unsigned instructions)
+{
+	uint8_t *site;
+
+	emit_bytes(&t->e, (const uint8_t[]){0xf6, 0x44, 0x24, 0x01, 0x01, 0x74, 0x00},
+		   7); /* test byte [rsp + 1], 1; jz */
+	site = t->e.at;
+	runtime_translate_to_runtime(t, RUNTIME_TO_OTHER, pc, instructions);
+	site[-1] = (uint8_t)(t->e.at - site);
+}
+
 /* ---- the block ---- */
 
 /* Translates one instruction. Returns whether the instruction ends the block. */
@@ -199,6 +211,8 @@ static bool emit_instruction(struct translation *t, const uint8_t *source, const
 
 	switch ((enum instruction_kind)in->kind) {
 	case INSTRUCTION_PLAIN:
+		if (in->map == 0 && in->opcode == INSTRUCTION_POPF)
+			emit_trap_check(t, pc, instructions - 1);
 		runtime_translate_plain(t, source, in, pc, step);
 		return false;
 	case INSTRUCTION_CONDITION:
