@@ -512,6 +512,93 @@ static void ignored_faults(void)
 	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 5);
 }
 
+/* Sleeps while a child sends `number` twice. Returns the result of nanosleep. */
+static int sleep_under(int number)
+{
+	const struct timespec whole = {0, 400000000};
+	int status, result;
+	pid_t child = fork();
+
+	CHECK(child >= 0);
+	for (int i = 0; child == 0 && i < 2; i++) {
+		usleep(100000);
+		CHECK(kill(getppid(), number) == 0);
+	}
+	if (!child)
+		_exit(0);
+	result = nanosleep(&whole, NULL);
+	while (waitpid(child, &status, 0) < 0)
+		CHECK(errno == EINTR);
+	return result;
+}
+
+/* SA_RESETHAND: the second signal has the default action, which stops or ignores. */
+static void handled_once(void)
+{
+	const struct sigaction once = {.sa_sigaction = note, .sa_flags = SA_SIGINFO | (int)SA_RESETHAND};
+	int status;
+	pid_t child = fork();
+
+	CHECK(child >= 0);
+	if (!child) {
+		/* The kernel does not stop a process of an orphaned group: the parent is of the same session. */
+		CHECK(setpgid(0, 0) == 0 && sigaction(SIGTSTP, &once, NULL) == 0);
+		CHECK(kill(getpid(), SIGTSTP) == 0 && count == 1);
+		CHECK(kill(getpid(), SIGTSTP) == 0 && count == 1);
+		_exit(3);
+	}
+	CHECK(waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status) && WSTOPSIG(status) == SIGTSTP);
+	CHECK(kill(child, SIGCONT) == 0 && waitpid(child, &status, 0) == child);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3);
+	CHECK(sigaction(SIGWINCH, &once, NULL) == 0 && raise(SIGWINCH) == 0 && count == 1);
+	CHECK(sleep_under(SIGWINCH) == 0 && count == 1);
+	/* The runtime catches such a signal although the program ignores it. */
+	CHECK(signal(SIGTRAP, SIG_IGN) == SIG_DFL && sleep_under(SIGTRAP) == 0);
+}
+
+/* The kernel drops unknown flags of sigaction, so that a program can tell which flags are supported. */
+static void unknown_flags(void)
+{
+	struct sigaction action = {.sa_sigaction = note, .sa_flags = SA_SIGINFO | 0x400 | 0x100}, got;
+
+	CHECK(sigaction(SIGUSR1, &action, NULL) == 0 && sigaction(SIGUSR1, NULL, &got) == 0);
+	/* Before Linux 5.11, the kernel keeps all flags. */
+	printf("unknown flags: %x\n", (unsigned)got.sa_flags & 0x500);
+	CHECK(got.sa_flags & SA_SIGINFO);
+}
+
+static void nested(int number, siginfo_t *info, void *context)
+{
+	(void)info;
+	(void)context;
+	if (++count < 100)
+		raise(number);
+}
+
+/* A frame that does not fit on the alternate signal stack ends the process, and overwrites nothing. */
+static void full_alternate_stack(void)
+{
+	enum { BELOW = 65536, SIZE = 32768 };
+	const struct sigaction action = {.sa_sigaction = nested, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+	char *shared = mmap(NULL, BELOW + SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int status;
+	pid_t child;
+
+	CHECK(shared != MAP_FAILED);
+	child = fork();
+	CHECK(child >= 0);
+	if (!child) {
+		const stack_t at = {.ss_sp = shared + BELOW, .ss_size = SIZE};
+
+		CHECK(sigaltstack(&at, NULL) == 0 && sigaction(SIGUSR1, &action, NULL) == 0);
+		raise(SIGUSR1);
+		_exit(1);
+	}
+	CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+	for (int i = 0; i < BELOW - 8192; i++)
+		CHECK(shared[i] == 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct subtest tests[] = {
@@ -525,7 +612,8 @@ int main(int argc, char **argv)
 		SUBTEST(children),        SUBTEST(by_timer),
 		SUBTEST(contexts),        SUBTEST(left_by_setcontext),
 		SUBTEST(forks_in_storm),  SUBTEST(ended_around_exec),
-		SUBTEST(ignored_faults),
+		SUBTEST(ignored_faults),  SUBTEST(handled_once),
+		SUBTEST(unknown_flags),   SUBTEST(full_alternate_stack),
 	};
 
 	return run_subtests(tests, sizeof(tests) / sizeof(*tests), argc, argv);

@@ -26,6 +26,7 @@
 #include <sys/time.h>
 #include <sys/user.h>
 #include <time.h>
+#include <ucontext.h>
 
 #include "subtests.h"
 
@@ -558,6 +559,210 @@ static void traced_vfork_child(void)
 	CHECK(ptrace(PTRACE_CONT, child, NULL, NULL) == 0 && wait_for(child) == 7);
 }
 
+static void do_nothing(int number)
+{
+	(void)number;
+}
+
+static void exit_eight(int number)
+{
+	(void)number;
+	_exit(8);
+}
+
+static int has_handler(int number, void (*handler)(int))
+{
+	struct sigaction action;
+
+	CHECK(sigaction(number, NULL, &action) == 0);
+	return action.sa_handler == handler;
+}
+
+/* Children of vfork die of signals. The parent, whose memory they have, makes further ones. */
+static void vfork_deaths(void)
+{
+	static const int ends[] = {SIGTERM, SIGKILL, SIGSEGV};
+	static uint8_t *volatile code;
+	const struct sigaction none = {.sa_handler = SIG_DFL};
+
+	code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(code != MAP_FAILED && signal(SIGSEGV, exit_eight) == SIG_DFL);
+	memcpy(code, (const uint8_t[]){0xb8, 1, 0, 0, 0, 0xc3}, 6);
+	CHECK(((int (*)(void))(uintptr_t)code)() == 1);
+	for (volatile int i = 0; i < 20; i++) {
+		int status;
+		pid_t pid = vfork();
+
+		if (!pid) {
+			if (!has_handler(SIGSEGV, exit_eight) || !has_handler(SIGTERM, SIG_DFL))
+				_exit(9);
+			if (i % 4 == 0)
+				raise(SIGTERM);
+			if (i % 4 == 1)
+				raise(SIGKILL);
+			if (sigaction(SIGSEGV, &none, NULL) != 0 || !has_handler(SIGSEGV, SIG_DFL))
+				_exit(9);
+			if (i % 4 == 2)
+				raise(SIGSEGV);
+			/* Writing code is no fault. */
+			code[1] = 7;
+			_exit(((int (*)(void))(uintptr_t)code)());
+		}
+		CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+		if (i % 4 == 3)
+			CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+		else
+			CHECK(WIFSIGNALED(status) && WTERMSIG(status) == ends[i % 4]);
+		CHECK(has_handler(SIGSEGV, exit_eight));
+	}
+}
+
+/* CLONE_CLEAR_SIGHAND: the child has no handler, but ignored signals stay ignored. */
+static void cleared_handlers(void)
+{
+	struct clone_args arguments = {.flags = CLONE_CLEAR_SIGHAND, .exit_signal = SIGCHLD};
+	uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int status;
+	pid_t pid;
+
+	CHECK(signal(SIGUSR1, do_nothing) == SIG_DFL && signal(SIGUSR2, SIG_IGN) == SIG_DFL);
+	CHECK(code != MAP_FAILED);
+	memcpy(code, (const uint8_t[]){0xb8, 1, 0, 0, 0, 0xc3}, 6);
+	CHECK(((int (*)(void))(uintptr_t)code)() == 1);
+	pid = (pid_t)syscall(SYS_clone3, &arguments, sizeof(arguments));
+	if (pid < 0 && (errno == ENOSYS || errno == EINVAL || errno == EPERM))
+		return;
+	CHECK(pid >= 0);
+	if (!pid) {
+		CHECK(has_handler(SIGUSR1, SIG_DFL) && has_handler(SIGUSR2, SIG_IGN));
+		code[1] = 2;
+		CHECK(((int (*)(void))(uintptr_t)code)() == 2);
+		/* The kernel reports bad addresses, and no signal. */
+		CHECK(open((const char *)1, O_RDONLY) == -1 && errno == EFAULT);
+		raise(SIGUSR1);
+		_exit(1);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1);
+}
+
+static siginfo_t refused;
+static uint64_t refused_pc;
+static volatile char dispatches; /* the selector of PR_SET_SYSCALL_USER_DISPATCH */
+
+static void on_refused(int number, siginfo_t *info, void *context)
+{
+	ucontext_t *interrupted = context;
+
+	(void)number;
+	dispatches = 0;
+	refused = *info;
+	refused_pc = (uint64_t)interrupted->uc_mcontext.gregs[REG_RIP];
+	interrupted->uc_mcontext.gregs[REG_RAX] = 4242;
+}
+
+/* The handler of SIGSYS carries out the call, whose address the program checks. */
+static void check_refused(void)
+{
+	CHECK(syscall(500, 1, 2) == 4242 && refused.si_syscall == 500);
+	CHECK((uint64_t)refused.si_call_addr == refused_pc);
+}
+
+static void filter_traps(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 500, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(code) / sizeof(*code), code};
+	const struct sigaction action = {.sa_sigaction = on_refused, .sa_flags = SA_SIGINFO};
+
+	CHECK(sigaction(SIGSYS, &action, NULL) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+	check_refused();
+}
+
+static void dispatched_calls(void)
+{
+	const struct sigaction action = {.sa_sigaction = on_refused, .sa_flags = SA_SIGINFO};
+
+	CHECK(sigaction(SIGSYS, &action, NULL) == 0);
+	if (prctl(59 /* PR_SET_SYSCALL_USER_DISPATCH */, 1, 0, 0, &dispatches) != 0)
+		return;
+	dispatches = 1;
+	check_refused();
+}
+
+static volatile int steps;
+
+static void on_step(int number, siginfo_t *info, void *context)
+{
+	ucontext_t *interrupted = context;
+
+	(void)number;
+	(void)info;
+	if (++steps == 30)
+		interrupted->uc_mcontext.gregs[REG_EFL] &= ~0x100ll;
+}
+
+static void start_steps(int number, siginfo_t *info, void *context)
+{
+	ucontext_t *interrupted = context;
+
+	(void)number;
+	(void)info;
+	interrupted->uc_mcontext.gregs[REG_EFL] |= 0x100;
+}
+
+/* The program sets the trap flag by popf. */
+static void steps_itself(void)
+{
+	const struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
+
+	CHECK(sigaction(SIGTRAP, &action, NULL) == 0);
+	__asm__ volatile(
+		"pushfq\n\torq $0x100, (%%rsp)\n\tpopfq\n\tnop\n\tmov %%rax, %%rax\n\tjmp 1f\n\tnop\n1:\tpushfq\n\t"
+		"andq $~0x100, (%%rsp)\n\tpopfq\n\tnop"
+		:
+		:
+		: "memory", "cc");
+	CHECK(steps == 6);
+}
+
+/* A handler sets the trap flag in its frame. */
+static void stepped_by_frame(void)
+{
+	const struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
+	const struct sigaction start = {.sa_sigaction = start_steps, .sa_flags = SA_SIGINFO};
+
+	CHECK(sigaction(SIGTRAP, &action, NULL) == 0 && sigaction(SIGUSR1, &start, NULL) == 0);
+	raise(SIGUSR1);
+	for (volatile int i = 0; i < 20; i++)
+		;
+	CHECK(steps == 30);
+}
+
+/* MAP_FIXED_NOREPLACE fails with EEXIST at each mapping that /proc/self/maps shows. */
+static void taken_memory(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[4600];
+	unsigned long base;
+
+	CHECK(maps);
+	while (fgets(line, sizeof(line), maps)) {
+		CHECK(sscanf(line, "%lx", &base) == 1);
+		/* The kernel's vsyscall page is not in the address space of programs. */
+		if (base >> 47)
+			continue;
+		CHECK(mmap((void *)base, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) ==
+		      MAP_FAILED);
+		CHECK(errno == EEXIST);
+	}
+	fclose(maps);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct subtest tests[] = {
@@ -590,6 +795,13 @@ int main(int argc, char **argv)
 		SUBTEST(old_call),
 		SUBTEST(traced_child),
 		SUBTEST(traced_vfork_child),
+		SUBTEST(vfork_deaths),
+		SUBTEST(cleared_handlers),
+		SUBTEST(filter_traps),
+		SUBTEST(dispatched_calls),
+		SUBTEST(steps_itself),
+		SUBTEST(stepped_by_frame),
+		SUBTEST(taken_memory),
 	};
 
 	if (argc == 3 && !strcmp(argv[1], "exit"))

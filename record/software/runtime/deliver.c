@@ -112,16 +112,19 @@ static uint64_t make_frame(struct runtime_thread *thread, const struct runtime_p
 			   const struct runtime_sigaction *action)
 {
 	const uint32_t size = xsave_size();
+	const bool on_altstack = runtime_signals_on_altstack(thread, thread->regs[RSP]);
+	const bool enters_altstack = action->flags & SA_ONSTACK && thread->altstack_size && !on_altstack;
 	uint64_t sp = thread->regs[RSP] - RED_ZONE, area, at, mask;
 	const uint32_t magic = FP_MAGIC2;
 	const uint8_t last = 0;
 	struct kernel_frame frame = {.restorer = action->restorer, .info = pending->info};
 
-	if (action->flags & SA_ONSTACK && thread->altstack_size &&
-	    !runtime_signals_on_altstack(thread, thread->regs[RSP]))
+	if (enters_altstack)
 		sp = thread->altstack + thread->altstack_size;
 	area = (sp - size - 4) & ~63ull;
 	at = ((area - sizeof(frame)) & ~15ull) - 8;
+	if ((on_altstack || enters_altstack) && !runtime_signals_within_altstack(thread, at))
+		return 0;
 	for (unsigned i = 0; i < 16; i++)
 		frame.context.regs[runtime_signal_places[i]] = thread->regs[i];
 	frame.context.regs[PLACE_RIP] = thread->pc;
@@ -171,9 +174,10 @@ static void enter_handler(struct runtime_thread *thread, const struct runtime_pe
 	if (!frame) {
 		struct runtime_pending_signal overflow = {.info = {.si_signo = SIGSEGV, .si_code = SI_KERNEL}};
 
-		if (signal != SIGSEGV && runtime.actions[SIGSEGV].handler > 1 &&
-		    runtime.actions[SIGSEGV].flags & SA_ONSTACK) {
-			enter_handler(thread, &overflow, runtime.actions[SIGSEGV]);
+		action = runtime_signals_action(thread, SIGSEGV);
+		if (signal != SIGSEGV && action.handler > 1 && action.flags & SA_ONSTACK &&
+		    !(thread->mask & BIT(SIGSEGV))) {
+			enter_handler(thread, &overflow, action);
 			return;
 		}
 		die(thread, &overflow);
@@ -195,15 +199,35 @@ static void enter_handler(struct runtime_thread *thread, const struct runtime_pe
 	thread->mask |= action.mask | (action.flags & SA_NODEFER ? 0 : BIT(signal));
 }
 
+/* Gives the signal back to the kernel. */
+static void send_again(const struct runtime_pending_signal *pending)
+{
+	RUNTIME_CALL(SYS_rt_tgsigqueueinfo, RUNTIME_CALL(SYS_getpid, 0), RUNTIME_CALL(SYS_gettid, 0),
+		     pending->info.si_signo, &pending->info);
+}
+
+/* SA_RESETHAND: the next signal finds the default action, which the kernel carries out if the process then goes on. */
+static void reset(struct runtime_thread *thread, int signal)
+{
+	struct runtime_sigaction action;
+
+	if (thread->process == runtime.process)
+		runtime.actions[signal].handler = (uint64_t)SIG_DFL;
+	else
+		thread->defaults |= BIT(signal);
+	action = runtime_signals_action(thread, signal);
+	runtime_signals_install(signal, &action);
+}
+
 static void deliver(struct runtime_thread *thread, const struct runtime_pending_signal *pending)
 {
 	const int signal = pending->info.si_signo;
 	struct runtime_sigaction action;
 
 	runtime_lock(&runtime.threads_lock);
-	action = runtime.actions[signal];
+	action = runtime_signals_action(thread, signal);
 	if (action.handler > 1 && action.flags & SA_RESETHAND)
-		runtime.actions[signal].handler = (uint64_t)SIG_DFL;
+		reset(thread, signal);
 	runtime_unlock(&runtime.threads_lock);
 	/* Like the kernel: an ignored or blocked fault takes the default action. */
 	if (pending->synchronous && (action.handler == (uint64_t)SIG_IGN || thread->mask & BIT(signal)))
@@ -213,6 +237,9 @@ static void deliver(struct runtime_thread *thread, const struct runtime_pending_
 	if (action.handler == (uint64_t)SIG_DFL) {
 		if (runtime_signals_terminate(signal))
 			die(thread, pending);
+		/* The action has changed since the signal was caught. */
+		if (runtime_signals_stop(signal))
+			send_again(pending);
 		return;
 	}
 	enter_handler(thread, pending, action);
@@ -251,6 +278,15 @@ void runtime_signals_waited(struct runtime_thread *thread, int64_t number, const
 	thread->wait_mask &= ~(BIT(SIGKILL) | BIT(SIGSTOP));
 }
 
+bool runtime_signals_are_ignored(const struct runtime_thread *thread)
+{
+	for (uint64_t i = 0; i < thread->pending; i++)
+		if (thread->signals[i].synchronous ||
+		    runtime_signals_action(thread, thread->signals[i].info.si_signo).handler != (uint64_t)SIG_IGN)
+			return false;
+	return thread->pending;
+}
+
 void runtime_deliver(struct runtime_thread *thread)
 {
 	struct runtime_pending_signal signals[RUNTIME_PENDING_MAX];
@@ -268,8 +304,7 @@ void runtime_deliver(struct runtime_thread *thread)
 		}
 	for (uint64_t i = 0; i < count; i++) {
 		if (i && thread->mask & BIT(signals[i].info.si_signo))
-			RUNTIME_CALL(SYS_rt_tgsigqueueinfo, RUNTIME_CALL(SYS_getpid, 0), RUNTIME_CALL(SYS_gettid, 0),
-				     signals[i].info.si_signo, &signals[i].info);
+			send_again(&signals[i]);
 		else
 			deliver(thread, &signals[i]);
 	}

@@ -352,14 +352,16 @@ int64_t runtime_do_exec(struct runtime_thread *thread, int64_t number)
 		runtime_thread_end(thread);
 	else
 		runtime_threads_settle(thread);
-	runtime_signals_ignored(true);
+	runtime_signals_ignored(thread, true);
 	if (followed)
 		runtime_namespace_inherit(true);
-	result = RUNTIME_CALL(number, thread->regs[RDI], thread->regs[RSI], thread->regs[RDX], thread->regs[R10],
-			      thread->regs[R8]);
+	/* Signals are not blocked if the program runs natively: a signal from now on precedes the call. */
+	result = !followed ? runtime_program_syscall(thread)
+			   : RUNTIME_CALL(number, thread->regs[RDI], thread->regs[RSI], thread->regs[RDX],
+					  thread->regs[R10], thread->regs[R8]);
 	/* execve failed: the program continues. */
 	runtime_namespace_inherit(false);
-	runtime_signals_ignored(false);
+	runtime_signals_ignored(thread, false);
 	runtime_threads_resume(thread);
 	if (shares)
 		runtime_thread_again(thread);
@@ -374,7 +376,8 @@ int64_t runtime_do_exec(struct runtime_thread *thread, int64_t number)
 		runtime_send(thread, &failed, sizeof(failed), NULL, 0);
 		thread->exec_announced = false;
 	}
-	RUNTIME_CALL(SYS_rt_sigprocmask, 2, &mask, 0, 8);
+	if (followed)
+		RUNTIME_CALL(SYS_rt_sigprocmask, 2, &mask, 0, 8);
 	__atomic_store_n(&tracer->busy, 0, __ATOMIC_RELEASE);
 	return result;
 }

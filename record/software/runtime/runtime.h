@@ -93,9 +93,12 @@ struct runtime_thread {
 	uint32_t creator_tid;
 	uint64_t time_seen, time_looked; /* clock at the last reading, and at the last setting of the limit */
 	uint32_t time_bytes;
-	bool enabled;  /* packets are enabled, as the processor enables them in user mode */
-	bool let_go;   /* a vfork child runs natively while its parent is traced */
-	bool is_dummy; /* no slot was free: packets are discarded */
+	bool enabled;         /* packets are enabled, as the processor enables them in user mode */
+	bool let_go;          /* a vfork child runs natively while its parent is traced */
+	bool is_dummy;        /* no slot was free: packets are discarded */
+	bool clears_handlers; /* created with CLONE_CLEAR_SIGHAND */
+	/* In a process that has the memory of another process: signals whose action is the default again. */
+	uint64_t defaults;
 	/* Members of a thread that existed when the recorder attached. */
 	uint32_t restart; /* enum runtime_restart: how to restart the interrupted system call at pc */
 	/* program's struct rseq, registered again with the kernel when the thread leaves the cache; 0: none */
@@ -441,7 +444,11 @@ void runtime_signals_start(struct runtime_thread *thread);
 void runtime_signals_thread(struct runtime_thread *thread);
 void runtime_signals_attached(struct runtime_thread *thread);
 /* Called around execve with true and false: the new program inherits ignored signals, also ignored faults. */
-void runtime_signals_ignored(bool natively);
+void runtime_signals_ignored(const struct runtime_thread *thread, bool natively);
+/* The thread's process now has memory of its own. */
+void runtime_signals_separate(struct runtime_thread *thread);
+/* The kernel has reset all handlers of the thread's new process. */
+void runtime_signals_cleared(struct runtime_thread *thread);
 int64_t runtime_do_sigaction(struct runtime_thread *thread);
 int64_t runtime_do_sigaltstack(struct runtime_thread *thread);
 void runtime_signals_native(const struct runtime_thread *thread);
@@ -454,6 +461,8 @@ void runtime_queue_fault(struct runtime_thread *thread, int signal, int code, ui
 /* A signal has interrupted a call of the program's, which may have waited with a signal mask of its own. */
 void runtime_signals_waited(struct runtime_thread *thread, int64_t number, const uint64_t args[6]);
 /* Delivers the thread's caught signals at its pc. */
+/* Returns whether the program ignores all caught signals, which then end no system call. */
+bool runtime_signals_are_ignored(const struct runtime_thread *thread);
 void runtime_deliver(struct runtime_thread *thread);
 void runtime_do_sigreturn(struct runtime_thread *thread);
 

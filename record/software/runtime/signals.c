@@ -13,8 +13,13 @@
 
 #define KERNEL_SA_RESTORER 0x04000000ull
 #define MIN_STACK 2048u
+/* flags of an action that the kernel keeps; others are lost, so that a program can tell whether a flag is supported */
+#define KEPT_FLAGS                                                                                                     \
+	(SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | 0x800ull /* SA_EXPOSE_TAGBITS */ | KERNEL_SA_RESTORER |            \
+	 SA_ONSTACK | SA_RESTART | SA_NODEFER | (uint32_t)SA_RESETHAND)
 #define IGNORED_BY_DEFAULT (BIT(SIGCHLD) | BIT(SIGURG) | BIT(SIGWINCH) | BIT(SIGCONT))
 #define STOPS_BY_DEFAULT (BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU))
+#define FILTERED 1 /* si_code of SIGSYS: SYS_SECCOMP */
 #define WRITE_FAULT 2u
 #define ALIGNMENT_CHECK 17u
 #define RESUME_FLAG 0x10000u /* RF in the flags of a fault's frame */
@@ -27,6 +32,16 @@ int64_t runtime_signals_set_mask(uint64_t mask)
 bool runtime_signals_terminate(int signal)
 {
 	return !((IGNORED_BY_DEFAULT | STOPS_BY_DEFAULT | BIT(SIGKILL)) & BIT(signal));
+}
+
+bool runtime_signals_stop(int signal)
+{
+	return STOPS_BY_DEFAULT & BIT(signal);
+}
+
+struct runtime_sigaction runtime_signals_action(const struct runtime_thread *thread, int signal)
+{
+	return thread->defaults & BIT(signal) ? (struct runtime_sigaction){0} : runtime.actions[signal];
 }
 
 /* ---- what the kernel is told ---- */
@@ -52,6 +67,13 @@ static struct runtime_sigaction native_action(int signal, const struct runtime_s
 		.restorer = (uint64_t)runtime_signal_return,
 		.mask = ~0ull,
 	};
+}
+
+int64_t runtime_signals_install(int signal, const struct runtime_sigaction *wanted)
+{
+	const struct runtime_sigaction action = native_action(signal, wanted);
+
+	return runtime_signals_set_native(signal, &action);
 }
 
 void runtime_signals_start(struct runtime_thread *thread)
@@ -90,15 +112,37 @@ void runtime_signals_attached(struct runtime_thread *thread)
 	runtime_signals_thread(thread);
 }
 
-void runtime_signals_ignored(bool natively)
+void runtime_signals_ignored(const struct runtime_thread *thread, bool natively)
 {
 	for (int signal = 1; signal < RUNTIME_SIGNALS; signal++) {
-		const struct runtime_sigaction *wanted = &runtime.actions[signal];
-		const struct runtime_sigaction action = natively ? *wanted : native_action(signal, wanted);
+		const struct runtime_sigaction wanted = runtime_signals_action(thread, signal);
+		const struct runtime_sigaction action = natively ? wanted : native_action(signal, &wanted);
 
-		if (SYNCHRONOUS & BIT(signal) && wanted->handler == (uint64_t)SIG_IGN)
+		if (SYNCHRONOUS & BIT(signal) && wanted.handler == (uint64_t)SIG_IGN)
 			runtime_signals_set_native(signal, &action);
 	}
+}
+
+void runtime_signals_separate(struct runtime_thread *thread)
+{
+	for (int signal = 1; signal < RUNTIME_SIGNALS; signal++)
+		runtime.actions[signal] = runtime_signals_action(thread, signal);
+	thread->defaults = 0;
+}
+
+void runtime_signals_cleared(struct runtime_thread *thread)
+{
+	for (int signal = 1; signal < RUNTIME_SIGNALS; signal++)
+		if (runtime.actions[signal].handler != (uint64_t)SIG_IGN)
+			thread->defaults |= BIT(signal);
+	for (int signal = 1; signal < RUNTIME_SIGNALS; signal++) {
+		const struct runtime_sigaction wanted = runtime_signals_action(thread, signal);
+
+		if (signal != SIGKILL && signal != SIGSTOP)
+			runtime_signals_install(signal, &wanted);
+	}
+	if (thread->process == runtime.process)
+		runtime_signals_separate(thread);
 }
 
 /* Installs the program's own actions. A vfork child shares the memory but has actions of its own. */
@@ -113,8 +157,10 @@ void runtime_signals_native(const struct runtime_thread *thread)
 		runtime_cache_unguard_locked();
 		for (int signal = 1; signal < RUNTIME_SIGNALS; signal++)
 			if (RUNTIME_CALL(SYS_rt_sigaction, signal, 0, &now, 8) == 0 &&
-			    now.handler == (uint64_t)runtime_signal_entry)
-				runtime_signals_set_native(signal, &runtime.actions[signal]);
+			    now.handler == (uint64_t)runtime_signal_entry) {
+				now = runtime_signals_action(thread, signal);
+				runtime_signals_set_native(signal, &now);
+			}
 	}
 	runtime_unlock(&runtime.lock);
 }
@@ -136,24 +182,50 @@ void runtime_signals_leave(struct runtime_thread *thread, uint64_t mask)
 	RUNTIME_CALL(SYS_sigaltstack, &stack, 0);
 }
 
+/*
+ * Sets an action of a process that has the memory of another process, but actions of its own. The runtime sees the faults of such a
+ * process as long as the process has no handler of its own. old: gets the previous action.
+ */
+static int64_t set_in_guest(struct runtime_thread *thread, int signal, const struct runtime_sigaction *wanted,
+			    struct runtime_sigaction *old)
+{
+	int64_t result = RUNTIME_CALL(SYS_rt_sigaction, signal, 0, old, 8);
+
+	if (result == 0 && old->handler == (uint64_t)runtime_signal_entry)
+		*old = runtime_signals_action(thread, signal);
+	if (result < 0 || !wanted)
+		return result;
+	thread->defaults &= ~BIT(signal);
+	if (wanted->handler != (uint64_t)SIG_DFL)
+		return runtime_signals_set_native(signal, wanted);
+	thread->defaults |= BIT(signal);
+	return runtime_signals_install(signal, wanted);
+}
+
 int64_t runtime_do_sigaction(struct runtime_thread *thread)
 {
 	const uint64_t signal = thread->regs[RDI];
-	struct runtime_sigaction wanted, old, native;
+	const bool sets = thread->regs[RSI];
+	struct runtime_sigaction wanted, old;
 	int64_t result = 0;
 
-	if (signal < 1 || signal >= RUNTIME_SIGNALS || signal == SIGKILL || signal == SIGSTOP ||
-	    thread->regs[R10] != 8 || thread->process != runtime.process)
+	if (signal < 1 || signal >= RUNTIME_SIGNALS || signal == SIGKILL || signal == SIGSTOP || thread->regs[R10] != 8)
 		return runtime_program_syscall(thread);
-	if (thread->regs[RSI] && !runtime_copy(&wanted, (const void *)thread->regs[RSI], sizeof(wanted)))
+	if (sets && !runtime_copy(&wanted, (const void *)thread->regs[RSI], sizeof(wanted)))
 		return -EFAULT;
 	runtime_lock(&runtime.threads_lock);
-	old = runtime.actions[signal];
-	if (thread->regs[RSI]) {
+	if (sets) {
 		wanted.mask &= ~(BIT(SIGKILL) | BIT(SIGSTOP));
-		native = native_action((int)signal, &wanted);
-		runtime.actions[signal] = wanted;
-		result = runtime_signals_set_native((int)signal, &native);
+		wanted.flags &= KEPT_FLAGS;
+	}
+	if (thread->process != runtime.process) {
+		result = set_in_guest(thread, (int)signal, sets ? &wanted : NULL, &old);
+	} else {
+		old = runtime.actions[signal];
+		if (sets) {
+			runtime.actions[signal] = wanted;
+			result = runtime_signals_install((int)signal, &wanted);
+		}
 	}
 	runtime_unlock(&runtime.threads_lock);
 	if (result == 0 && thread->regs[RDX] && !runtime_copy((void *)thread->regs[RDX], &old, sizeof(old)))
@@ -161,10 +233,14 @@ int64_t runtime_do_sigaction(struct runtime_thread *thread)
 	return result;
 }
 
+bool runtime_signals_within_altstack(const struct runtime_thread *thread, uint64_t sp)
+{
+	return thread->altstack_size && sp > thread->altstack && sp - thread->altstack <= thread->altstack_size;
+}
+
 bool runtime_signals_on_altstack(const struct runtime_thread *thread, uint64_t sp)
 {
-	return thread->altstack_size && !(thread->altstack_flags & AUTODISARM) && sp > thread->altstack &&
-	       sp - thread->altstack <= thread->altstack_size;
+	return !(thread->altstack_flags & AUTODISARM) && runtime_signals_within_altstack(thread, sp);
 }
 
 int64_t runtime_do_sigaltstack(struct runtime_thread *thread)
@@ -328,6 +404,9 @@ void runtime_on_signal(int signal, siginfo_t *info, struct kernel_context *conte
 		runtime_signals_set_native(signal, &none);
 		return;
 	}
+	/* A seccomp filter refused the program's call. */
+	if (signal == SIGSYS && info->si_code == FILTERED && rip == (uint64_t)runtime_syscall_behind)
+		info->si_call_addr = (void *)thread->pc;
 	queue(thread, info, context, false, false);
 	context->mask = ~SYNCHRONOUS;
 	if (rip >= (uint64_t)runtime_syscall_check && rip <= (uint64_t)runtime_syscall_at) {

@@ -41,8 +41,16 @@ enum { PLACE_RIP = 16, PLACE_FLAGS, PLACE_SEGMENTS, PLACE_ERROR, PLACE_TRAP, PLA
 int64_t runtime_signals_set_mask(uint64_t mask);
 /* Installs an action in the kernel. */
 int64_t runtime_signals_set_native(int signal, const struct runtime_sigaction *action);
+/* Installs what stands for an action of the program: the action, or the runtime's handler. */
+int64_t runtime_signals_install(int signal, const struct runtime_sigaction *wanted);
+/* Returns the action of the thread's process. */
+struct runtime_sigaction runtime_signals_action(const struct runtime_thread *thread, int signal);
 /* Returns whether the default action ends the process. */
 bool runtime_signals_terminate(int signal);
+/* Returns whether the default action stops the process. */
+bool runtime_signals_stop(int signal);
+/* Returns whether sp is within the signal stack. */
+bool runtime_signals_within_altstack(const struct runtime_thread *thread, uint64_t sp);
 /* Returns whether sp is on the signal stack, which then stays in use. */
 bool runtime_signals_on_altstack(const struct runtime_thread *thread, uint64_t sp);
 

@@ -417,6 +417,11 @@ void runtime_do_syscall(struct runtime_thread *thread)
 			thread->pc -= 2;
 		return;
 	}
+	if (result == -EINTR && runtime_signals_are_ignored(thread)) {
+		/* The kernel, too, does not end a call for such a signal. */
+		thread->pc -= 2;
+		return;
+	}
 	thread->restart = RUNTIME_RESTART_NEVER;
 	if (result == NATIVELY)
 		return;

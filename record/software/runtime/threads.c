@@ -19,6 +19,7 @@
 #define END_WAIT_NS 200000l
 #define END_WAITS_MAX 100u
 #define CHILDREN_MAX 256u
+#define GUESTS_MAX 64u
 
 _Static_assert(sizeof(struct channel_slot) <= RUNTIME_THREAD_AT, "the thread stands behind its slot");
 _Static_assert(STACK_SIZE + ALTSTACK_SIZE + RUNTIME_PENDING_MAX * sizeof(struct runtime_pending_signal) <=
@@ -221,6 +222,46 @@ static void prepare_slot(struct runtime_thread *thread, uint64_t time)
 	thread->tnt = 1;
 }
 
+/*
+ * Threads of other processes with this memory: children of vfork, and of clone with CLONE_VM. SIGKILL ends such a thread
+ * unnoticed, and another process may then get the thread's slot. The list goes through the slots, so these threads are not in
+ * the list. runtime.threads_lock guards the guests.
+ */
+static struct guest {
+	struct runtime_thread *thread;
+	uint32_t process;
+} guests[GUESTS_MAX];
+
+static bool is_living(const struct guest *guest)
+{
+	const struct runtime_thread *thread = guest->thread;
+
+	return thread && thread->process == guest->process &&
+	       (thread->is_dummy || __atomic_load_n(&thread->slot->status, __ATOMIC_RELAXED) == CHANNEL_SLOT_LIVE);
+}
+
+/* A guest that finds all places taken is not called at a change of the address space. */
+static void add_guest(struct runtime_thread *thread)
+{
+	for (unsigned i = 0; i < GUESTS_MAX; i++)
+		if (!is_living(&guests[i])) {
+			guests[i] = (struct guest){thread, thread->process};
+			break;
+		}
+}
+
+static void add_thread(struct runtime_thread *thread)
+{
+	runtime_lock(&runtime.threads_lock);
+	if (thread->process != runtime.process) {
+		add_guest(thread);
+	} else {
+		thread->next = runtime.threads;
+		runtime.threads = thread;
+	}
+	runtime_unlock(&runtime.threads_lock);
+}
+
 /* Makes a prepared slot live. */
 static void make_live(struct runtime_thread *thread)
 {
@@ -230,10 +271,7 @@ static void make_live(struct runtime_thread *thread)
 	slot->tid = thread->tid;
 	if (!thread->is_dummy)
 		__atomic_store_n(&slot->status, CHANNEL_SLOT_LIVE, __ATOMIC_RELEASE);
-	runtime_lock(&runtime.threads_lock);
-	thread->next = runtime.threads;
-	runtime.threads = thread;
-	runtime_unlock(&runtime.threads_lock);
+	add_thread(thread);
 }
 
 void runtime_thread_start(struct runtime_thread *thread, uint64_t time)
@@ -250,6 +288,9 @@ static void remove_from_list(struct runtime_thread *thread)
 			*link = thread->next;
 			break;
 		}
+	for (unsigned i = 0; i < GUESTS_MAX; i++)
+		if (guests[i].thread == thread)
+			guests[i].thread = NULL;
 	runtime_unlock(&runtime.threads_lock);
 }
 
@@ -269,6 +310,9 @@ void runtime_thread_call_all(void)
 	runtime_lock(&runtime.threads_lock);
 	for (struct runtime_thread *thread = runtime.threads; thread; thread = thread->next)
 		runtime_thread_call(thread);
+	for (unsigned i = 0; i < GUESTS_MAX; i++)
+		if (is_living(&guests[i]))
+			runtime_thread_call(guests[i].thread);
 	runtime_unlock(&runtime.threads_lock);
 }
 
@@ -339,6 +383,8 @@ void runtime_child(struct runtime_thread *thread, struct runtime_thread *parent,
 		runtime.threads_lock = (struct runtime_lock){0};
 		runtime.lock = (struct runtime_lock){0};
 		memset(children, 0, sizeof(children));
+		memset(guests, 0, sizeof(guests));
+		runtime_signals_separate(thread);
 	}
 	make_live(thread);
 	if (same_process) {
@@ -350,6 +396,8 @@ void runtime_child(struct runtime_thread *thread, struct runtime_thread *parent,
 	thread->regs[RAX] = 0;
 	if (stack)
 		thread->regs[RSP] = stack;
+	if (thread->clears_handlers)
+		runtime_signals_cleared(thread);
 	thread->reason = RUNTIME_REASON_START;
 	runtime_signals_thread(thread);
 	{
@@ -411,6 +459,8 @@ int64_t runtime_do_clone(struct runtime_thread *thread, int64_t number)
 	child->pc = thread->pc;
 	child->birth_time = runtime_now(thread);
 	child->process = thread->process;
+	child->defaults = thread->defaults;
+	child->clears_handlers = number == SYS_clone3 && flags & CLONE_CLEAR_SIGHAND;
 	if (!(flags & CLONE_THREAD))
 		child->process = __atomic_add_fetch(&runtime.header->next_process, 1, __ATOMIC_RELAXED);
 	/* creator_tid: the child shares the parent's memory. */
@@ -513,7 +563,7 @@ void runtime_threads_resume(struct runtime_thread *thread)
 _Noreturn void runtime_do_exit(struct runtime_thread *thread, int64_t number)
 {
 	const uint64_t code = thread->regs[RDI], all = ~0ull;
-	/* A vfork child shares the thread list of its parent. */
+	/* A vfork child is not in the thread list of its parent. */
 	const bool is_process = number == SYS_exit_group || (thread->process == runtime.process && is_last_thread());
 	static uint32_t nobody;
 	uint32_t *word = thread->is_dummy ? &nobody : &thread->slot->status;
@@ -560,8 +610,5 @@ void runtime_thread_continue(struct runtime_thread *thread)
 
 void runtime_thread_again(struct runtime_thread *thread)
 {
-	runtime_lock(&runtime.threads_lock);
-	thread->next = runtime.threads;
-	runtime.threads = thread;
-	runtime_unlock(&runtime.threads_lock);
+	add_thread(thread);
 }
