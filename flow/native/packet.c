@@ -332,8 +332,7 @@ void native_packet(struct native_decoder *decoder, const struct ptl_pt_packet *p
 	}
 }
 
-bool native_state_packet(struct native_decoder *decoder, const struct ptl_pt_packet *packet,
-			 struct native_start *start)
+bool native_state_packet(struct native_decoder *decoder, const struct ptl_pt_packet *packet, struct native_start *start)
 {
 	switch (packet->kind) {
 	case PTL_PT_FUP:
