@@ -266,7 +266,11 @@ static int apply(struct rules_run *run, struct rules_bound *bound)
 		status = rules_edit_shape(run, bound, &shape);
 	now->bound = NULL;
 	if (!status && memcmp(&now->kind->descriptor, &now->event.descriptor, sizeof(now->event.descriptor))) {
-		status = rules_kind_of(run, trace, &now->event, &now->kind);
+		if (now->kind->schema && !bound->rule->reshapes)
+			status = rules_schema_renumbered(run, trace, now->kind->schema, &now->event.descriptor,
+							 bound->rule->at);
+		if (!status)
+			status = rules_kind_of(run, trace, &now->event, &now->kind);
 		rules_current_changed(run);
 	}
 	return status;

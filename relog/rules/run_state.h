@@ -134,6 +134,12 @@ const struct ptl_schema *rules_schema_of(const struct rules_run *run, struct ptl
  * events have a different schema.
  */
 int rules_schema_made(struct rules_run *run, const struct ptl_schema *schema, struct query_place at);
+/*
+ * An event with the schema `old` got another provider, id, version or opcode, those of descriptor. If the new number has no
+ * schema, the number gets a copy of `old`, and another provider copies of the maps. Returns as rules_schema_made.
+ */
+int rules_schema_renumbered(struct rules_run *run, struct ptl_trace *trace, const struct ptl_schema *old,
+			    const struct ptl_descriptor *descriptor, struct query_place at);
 /* Checks and writes the schemas of the rules. */
 int rules_schemas_start(struct rules_run *run);
 void rules_schemas_free(struct rules_run *run);

@@ -138,6 +138,62 @@ int rules_schema_made(struct rules_run *run, const struct ptl_schema *schema, st
 	return status;
 }
 
+/* Returns the name of a provider in the rules or in the trace; NULL: no name is known. */
+static const char *provider_name(const struct rules_run *run, struct ptl_trace *trace, const struct ptl_guid *guid)
+{
+	for (const struct rules_provider *p = run->rules->providers; p; p = p->next)
+		if (p->has_guid && p->name && common_guid_equal(&p->guid, guid))
+			return p->name;
+	for (size_t i = 0; i < ptl_schema_count(trace); i++) {
+		const struct ptl_schema *schema = ptl_schema_at(trace, i);
+
+		if (schema->provider_name && common_guid_equal(&schema->provider, guid))
+			return schema->provider_name;
+	}
+	return NULL;
+}
+
+/* Gives another provider the maps that the fields of a schema refer to. */
+static int copy_maps(const struct rules_run *run, struct ptl_trace *trace, const struct ptl_schema *schema,
+		     const struct ptl_guid *provider)
+{
+	int status = 0;
+
+	for (size_t i = 0; !status && i < schema->field_count; i++) {
+		const struct ptl_map *map = ptl_map_of_field(trace, &schema->provider, &schema->fields[i]);
+		struct ptl_map copy;
+
+		if (!map || ptl_map_of_field(trace, provider, &schema->fields[i]))
+			continue;
+		copy = *map;
+		copy.provider = *provider;
+		status = run->output.map(run->output.context, &copy);
+	}
+	return status;
+}
+
+int rules_schema_renumbered(struct rules_run *run, struct ptl_trace *trace, const struct ptl_schema *old,
+			    const struct ptl_descriptor *descriptor, struct query_place at)
+{
+	struct ptl_schema schema = *old;
+	const char *name;
+	int status;
+
+	if (rules_schema_of(run, trace, descriptor))
+		return 0;
+	schema.provider = descriptor->provider;
+	schema.id = descriptor->id;
+	schema.version = descriptor->version;
+	schema.opcode = descriptor->opcode;
+	name = provider_name(run, trace, &schema.provider);
+	if (name)
+		schema.provider_name = name;
+	status = rules_schema_made(run, &schema, at);
+	if (!status && !common_guid_equal(&schema.provider, &old->provider))
+		status = copy_maps(run, trace, old, &schema.provider);
+	return status;
+}
+
 /* Writes the names that a schema gives to numbers. */
 static int write_maps(const struct rules_run *run, const struct rules_map *maps, const struct ptl_guid *provider)
 {

@@ -326,6 +326,35 @@ check("a number that does not fit is an error", got.returncode == 3 and
       "range.rules:2:38: expected a number of 0 to 4294967295 for the field Sectors, found another number" in got.stderr,
       got.stderr)
 
+# An event with another number keeps its schema, and the names that the provider gives to values.
+OTHER = "71b6b0a0-2a3c-4c5d-8e6f-0123456789ab"
+write("kinds.txt", f'''machine source=qemu software=1 clock=1 start=1000 end=9000
+process start pid=7 parent=0 time=1000 key=1 image=/bin/tool command=tool opcode=1
+map provider={GUID} kind=0 name=Results entries=0:None,1:Wrong
+schema provider={GUID} id=1 version=0 opcode=0 provider_name=Disk event_name=Read task_name= opcode_name= fields=Result:5:0:0:0:0:Results
+schema provider={GUID} id=2 version=0 opcode=0 provider_name=Disk event_name=Write task_name= opcode_name= fields=Bytes:5:0
+event provider={GUID} id=1 version=0 opcode=0 level=4 pid=7 tid=7 time=2000 payload=01000000
+event provider={GUID} id=2 version=0 opcode=0 level=4 pid=7 tid=7 time=3000 payload=08000000
+event provider={GUID} id=1 version=0 opcode=0 level=5 pid=7 tid=7 time=4000 payload=00000000
+''')
+got = run(MAKE_SAMPLE, "kinds.txt", "kinds.ptl")
+check("a sample with names of values", got.returncode == 0, got.stderr)
+check("the names are shown", "Disk/Read" in dump("kinds.ptl", "events") and "Result=Wrong" in dump("kinds.ptl", "events"),
+      dump("kinds.ptl", "events"))
+write("number.rules", f'provider "{GUID}" as disk;\non disk id 1 level 4 {{ set event.id = 70; set event.version = 3; }}\n')
+write("provider.rules", f'provider "{GUID}" as disk;\nprovider "{OTHER}" named "Store" as store;\n'
+                        'on disk { set event.provider = store; }\n')
+for rules, first in (("number.rules", "Disk/Read"), ("provider.rules", "Store/Read")):
+    got = relog("kinds.ptl", rules, "moved.ptl")
+    text = dump("moved.ptl", "events")
+    check(f"{rules}: the events keep names and fields", got.returncode == 0 and
+          re.search(first + r" .*Result=Wrong\n(.*\n)*.*/Write .*Bytes=8\n(.*\n)*.*/Read .*Result=None\n", text), got, text)
+got = relog("moved.ptl", "provider.rules", "twice.ptl")
+check("a second time changes nothing", dump("twice.ptl", "events") == text and text.count("Store/") == 3, got, dump("twice.ptl", "events"))
+write("same.rules", f'provider "{GUID}" as disk;\non disk id 1 {{ set event.id = 2; }}\n')
+got = relog("kinds.ptl", "same.rules", "same.ptl")
+check("the number of another event has that event's schema", got.returncode == 0 and dump("same.ptl", "events").count("/Write ") == 3, got)
+
 # ---- arrays ---------------------------------------------------------------------------------------------
 
 modules = b"".join(base.to_bytes(8, "little") + size.to_bytes(4, "little") + name + b"\0" for base, size, name in
