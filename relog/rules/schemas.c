@@ -153,6 +153,12 @@ static const char *provider_name(const struct rules_run *run, struct ptl_trace *
 	return NULL;
 }
 
+static int write_map(const struct rules_run *run, struct ptl_map map, const struct ptl_guid *provider)
+{
+	map.provider = *provider;
+	return run->output.map(run->output.context, &map);
+}
+
 /* Gives another provider the maps that the fields of a schema refer to. */
 static int copy_maps(const struct rules_run *run, struct ptl_trace *trace, const struct ptl_schema *schema,
 		     const struct ptl_guid *provider)
@@ -161,13 +167,9 @@ static int copy_maps(const struct rules_run *run, struct ptl_trace *trace, const
 
 	for (size_t i = 0; !status && i < schema->field_count; i++) {
 		const struct ptl_map *map = ptl_map_of_field(trace, &schema->provider, &schema->fields[i]);
-		struct ptl_map copy;
 
-		if (!map || ptl_map_of_field(trace, provider, &schema->fields[i]))
-			continue;
-		copy = *map;
-		copy.provider = *provider;
-		status = run->output.map(run->output.context, &copy);
+		if (map && !ptl_map_of_field(trace, provider, &schema->fields[i]))
+			status = write_map(run, *map, provider);
 	}
 	return status;
 }
@@ -199,12 +201,8 @@ static int write_maps(const struct rules_run *run, const struct rules_map *maps,
 {
 	int status = 0;
 
-	for (; !status && maps; maps = maps->next) {
-		struct ptl_map map = maps->map;
-
-		map.provider = *provider;
-		status = run->output.map(run->output.context, &map);
-	}
+	for (; !status && maps; maps = maps->next)
+		status = write_map(run, maps->map, provider);
 	return status;
 }
 
