@@ -72,6 +72,12 @@ int dump_crash_describe(struct dump_crash_report *report, uint32_t image, uint64
 	return status < 0 ? status : count;
 }
 
+/* Returns NULL for an unknown process. */
+static const struct flow_timeline_process *process_of(const struct dump_crash_report *report, uint32_t process)
+{
+	return process == FLOW_NONE ? NULL : flow_timeline_process(report->timeline, process);
+}
+
 /* Finds the image of an address at the end of the process. */
 static uint32_t image_at(const struct dump_crash_report *report, uint32_t process, uint64_t time, uint64_t address)
 {
@@ -85,9 +91,7 @@ static uint32_t image_at(const struct dump_crash_report *report, uint32_t proces
 /* Finds the image that had the address last, before the image was unmapped. */
 static uint32_t former_image_at(const struct dump_crash_report *report, uint32_t process, uint64_t address)
 {
-	const struct flow_timeline_process *owner = process == FLOW_NONE
-							    ? NULL
-							    : flow_timeline_process(report->timeline, process);
+	const struct flow_timeline_process *owner = process_of(report, process);
 	uint32_t found = FLOW_NONE;
 
 	for (size_t i = 0; owner && i < owner->image_count; i++) {
@@ -196,11 +200,8 @@ static bool is_shown(const struct analysis_frame *call)
 int dump_crash_stack_make(struct dump_crash_report *report, const struct dump_crash_frames *frames, uint32_t process,
 			  uint64_t address, struct dump_crash_stack *stack)
 {
-	const struct flow_timeline_process *owner = process == FLOW_NONE
-							    ? NULL
-							    : flow_timeline_process(report->timeline, process);
+	const struct flow_timeline_process *owner = process_of(report, process);
 	const uint64_t time = !owner || owner->end == FLOW_TIME_END ? UINT64_MAX - 1 : owner->end ? owner->end - 1 : 0;
-
 	int status;
 
 	*stack = (struct dump_crash_stack){.place = DUMP_CRASH_NO_INDEX};

@@ -7,6 +7,7 @@
 
 /* Handles any packet outside of PSB+, except PAD and PSB. */
 void native_packet(struct native_decoder *decoder, const struct ptl_pt_packet *packet);
+
 /* FUP of a PSB+: the address at which flow goes on, which may be 0. Without a FUP, packets are disabled. */
 struct native_start {
 	bool known;
