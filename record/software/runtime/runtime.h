@@ -460,9 +460,9 @@ void runtime_queue_fault(struct runtime_thread *thread, int signal, int code, ui
 
 /* A signal has interrupted a call of the program's, which may have waited with a signal mask of its own. */
 void runtime_signals_waited(struct runtime_thread *thread, int64_t number, const uint64_t args[6]);
-/* Delivers the thread's caught signals at its pc. */
 /* Returns whether the program ignores all caught signals, which then end no system call. */
 bool runtime_signals_are_ignored(const struct runtime_thread *thread);
+/* Delivers the thread's caught signals at its pc. */
 void runtime_deliver(struct runtime_thread *thread);
 void runtime_do_sigreturn(struct runtime_thread *thread);
 

@@ -132,12 +132,12 @@ void runtime_signals_separate(struct runtime_thread *thread)
 
 void runtime_signals_cleared(struct runtime_thread *thread)
 {
-	for (int signal = 1; signal < RUNTIME_SIGNALS; signal++)
+	for (int signal = 1; signal < RUNTIME_SIGNALS; signal++) {
+		struct runtime_sigaction wanted;
+
 		if (runtime.actions[signal].handler != (uint64_t)SIG_IGN)
 			thread->defaults |= BIT(signal);
-	for (int signal = 1; signal < RUNTIME_SIGNALS; signal++) {
-		const struct runtime_sigaction wanted = runtime_signals_action(thread, signal);
-
+		wanted = runtime_signals_action(thread, signal);
 		if (signal != SIGKILL && signal != SIGSTOP)
 			runtime_signals_install(signal, &wanted);
 	}
@@ -186,8 +186,8 @@ void runtime_signals_leave(struct runtime_thread *thread, uint64_t mask)
  * Sets an action of a process that has the memory of another process, but actions of its own. The runtime sees the faults of such a
  * process as long as the process has no handler of its own. old: gets the previous action.
  */
-static int64_t set_in_guest(struct runtime_thread *thread, int signal, const struct runtime_sigaction *wanted,
-			    struct runtime_sigaction *old)
+static int64_t set_in_sharer(struct runtime_thread *thread, int signal, const struct runtime_sigaction *wanted,
+			     struct runtime_sigaction *old)
 {
 	int64_t result = RUNTIME_CALL(SYS_rt_sigaction, signal, 0, old, 8);
 
@@ -219,7 +219,7 @@ int64_t runtime_do_sigaction(struct runtime_thread *thread)
 		wanted.flags &= KEPT_FLAGS;
 	}
 	if (thread->process != runtime.process) {
-		result = set_in_guest(thread, (int)signal, sets ? &wanted : NULL, &old);
+		result = set_in_sharer(thread, (int)signal, sets ? &wanted : NULL, &old);
 	} else {
 		old = runtime.actions[signal];
 		if (sets) {

@@ -19,7 +19,7 @@
 #define END_WAIT_NS 200000l
 #define END_WAITS_MAX 100u
 #define CHILDREN_MAX 256u
-#define GUESTS_MAX 64u
+#define SHARERS_MAX 64u
 
 _Static_assert(sizeof(struct channel_slot) <= RUNTIME_THREAD_AT, "the thread stands behind its slot");
 _Static_assert(STACK_SIZE + ALTSTACK_SIZE + RUNTIME_PENDING_MAX * sizeof(struct runtime_pending_signal) <=
@@ -225,27 +225,27 @@ static void prepare_slot(struct runtime_thread *thread, uint64_t time)
 /*
  * Threads of other processes with this memory: children of vfork, and of clone with CLONE_VM. SIGKILL ends such a thread
  * unnoticed, and another process may then get the thread's slot. The list goes through the slots, so these threads are not in
- * the list. runtime.threads_lock guards the guests.
+ * the list. runtime.threads_lock guards the sharers.
  */
-static struct guest {
+static struct sharer {
 	struct runtime_thread *thread;
 	uint32_t process;
-} guests[GUESTS_MAX];
+} sharers[SHARERS_MAX];
 
-static bool is_living(const struct guest *guest)
+static bool is_living(const struct sharer *sharer)
 {
-	const struct runtime_thread *thread = guest->thread;
+	const struct runtime_thread *thread = sharer->thread;
 
-	return thread && thread->process == guest->process &&
+	return thread && thread->process == sharer->process &&
 	       (thread->is_dummy || __atomic_load_n(&thread->slot->status, __ATOMIC_RELAXED) == CHANNEL_SLOT_LIVE);
 }
 
-/* A guest that finds all places taken is not called at a change of the address space. */
-static void add_guest(struct runtime_thread *thread)
+/* A sharer that finds all places taken is not called at a change of the address space. */
+static void add_sharer(struct runtime_thread *thread)
 {
-	for (unsigned i = 0; i < GUESTS_MAX; i++)
-		if (!is_living(&guests[i])) {
-			guests[i] = (struct guest){thread, thread->process};
+	for (unsigned i = 0; i < SHARERS_MAX; i++)
+		if (!is_living(&sharers[i])) {
+			sharers[i] = (struct sharer){thread, thread->process};
 			break;
 		}
 }
@@ -254,7 +254,7 @@ static void add_thread(struct runtime_thread *thread)
 {
 	runtime_lock(&runtime.threads_lock);
 	if (thread->process != runtime.process) {
-		add_guest(thread);
+		add_sharer(thread);
 	} else {
 		thread->next = runtime.threads;
 		runtime.threads = thread;
@@ -288,9 +288,9 @@ static void remove_from_list(struct runtime_thread *thread)
 			*link = thread->next;
 			break;
 		}
-	for (unsigned i = 0; i < GUESTS_MAX; i++)
-		if (guests[i].thread == thread)
-			guests[i].thread = NULL;
+	for (unsigned i = 0; i < SHARERS_MAX; i++)
+		if (sharers[i].thread == thread)
+			sharers[i].thread = NULL;
 	runtime_unlock(&runtime.threads_lock);
 }
 
@@ -310,9 +310,9 @@ void runtime_thread_call_all(void)
 	runtime_lock(&runtime.threads_lock);
 	for (struct runtime_thread *thread = runtime.threads; thread; thread = thread->next)
 		runtime_thread_call(thread);
-	for (unsigned i = 0; i < GUESTS_MAX; i++)
-		if (is_living(&guests[i]))
-			runtime_thread_call(guests[i].thread);
+	for (unsigned i = 0; i < SHARERS_MAX; i++)
+		if (is_living(&sharers[i]))
+			runtime_thread_call(sharers[i].thread);
 	runtime_unlock(&runtime.threads_lock);
 }
 
@@ -383,7 +383,7 @@ void runtime_child(struct runtime_thread *thread, struct runtime_thread *parent,
 		runtime.threads_lock = (struct runtime_lock){0};
 		runtime.lock = (struct runtime_lock){0};
 		memset(children, 0, sizeof(children));
-		memset(guests, 0, sizeof(guests));
+		memset(sharers, 0, sizeof(sharers));
 		runtime_signals_separate(thread);
 	}
 	make_live(thread);
