@@ -360,7 +360,7 @@ def with_perf():
     ours = {row["function"]: row["self_samples"] for row in report("--samples", "--image=" + os.path.basename(LONG), "p.ptl")
             if row["function"]}
     shown = run("perf", "script", "-i", "p.data", "-F", "ip,sym,dso").stdout
-    theirs = collections.Counter(re.findall(rf"^ *[0-9a-f]+ (\w+) \({LONG}\)$", shown, re.M))
+    theirs = collections.Counter(re.findall(rf"^ *[0-9a-f]+ (\w+)(?:@plt)? \({LONG}\)$", shown, re.M))
     same("perf script says the same", ours, dict(theirs))
 
 
