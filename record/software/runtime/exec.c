@@ -26,7 +26,8 @@
 
 struct exec_tracer {
 	struct exec_tracer *next;
-	uint32_t busy; /* 0 once the tracer has ended; stored by the kernel */
+	uint32_t used;  /* 1: a thread before its execve uses the structure */
+	uint32_t alive; /* 1: a tracer lives; the kernel stores 0 at the tracer's end */
 	struct runtime_thread *thread;
 	struct runtime_start start;
 	uint32_t go;    /* 1: the tracer may attach */
@@ -51,8 +52,10 @@ static struct exec_tracer *take_tracer(void)
 	struct exec_tracer *tracer;
 
 	runtime_lock(&exec_lock);
-	for (tracer = tracers; tracer && __atomic_load_n(&tracer->busy, __ATOMIC_ACQUIRE); tracer = tracer->next)
-		;
+	tracer = tracers;
+	while (tracer && (__atomic_load_n(&tracer->used, __ATOMIC_ACQUIRE) ||
+			  __atomic_load_n(&tracer->alive, __ATOMIC_ACQUIRE)))
+		tracer = tracer->next;
 	if (!tracer) {
 		tracer = runtime_map(sizeof(*tracer) + STACK_SIZE, PROT_READ | PROT_WRITE, 0, true);
 		if (tracer) {
@@ -61,7 +64,7 @@ static struct exec_tracer *take_tracer(void)
 		}
 	}
 	if (tracer)
-		tracer->busy = 1;
+		tracer->used = 1;
 	runtime_unlock(&exec_lock);
 	return tracer;
 }
@@ -122,8 +125,11 @@ static void trace_exec(void *context)
 	runtime_tracer_wait(&tracer->go, 1, tracer->parent);
 	__atomic_store_n(&tracer->ready, software_inject_attach(tracer->tid) == 0 ? 1 : 2, __ATOMIC_RELEASE);
 	RUNTIME_CALL(SYS_futex, &tracer->ready, FUTEX_WAKE, 1, 0, 0, 0);
-	if (tracer->ready == 1)
+	/* If execve fails, the thread ends this process meanwhile. Otherwise the thread runs another program, or has ended. */
+	if (tracer->ready == 1) {
 		software_inject_at_exec(&runtime.config, &tracer->start, on_decided, tracer);
+		__atomic_store_n(&tracer->used, 0, __ATOMIC_RELEASE);
+	}
 	for (;;)
 		RUNTIME_CALL(SYS_exit, 0);
 }
@@ -296,7 +302,7 @@ static void await_tracer(struct exec_tracer *tracer)
 {
 	const struct timespec pause = {.tv_nsec = 20000000};
 
-	while (!__atomic_load_n(&tracer->ready, __ATOMIC_ACQUIRE) && __atomic_load_n(&tracer->busy, __ATOMIC_ACQUIRE))
+	while (!__atomic_load_n(&tracer->ready, __ATOMIC_ACQUIRE) && __atomic_load_n(&tracer->alive, __ATOMIC_ACQUIRE))
 		RUNTIME_CALL(SYS_futex, &tracer->ready, FUTEX_WAIT, 0, &pause, 0, 0);
 }
 
@@ -324,7 +330,7 @@ int64_t runtime_do_exec(struct runtime_thread *thread, int64_t number)
 	if (thread->pending) {
 		/* A pending signal is handled first. */
 		RUNTIME_CALL(SYS_rt_sigprocmask, 2, &mask, 0, 8);
-		__atomic_store_n(&tracer->busy, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&tracer->used, 0, __ATOMIC_RELEASE);
 		return -512;
 	}
 	cause = obstacle(thread, number);
@@ -334,7 +340,10 @@ int64_t runtime_do_exec(struct runtime_thread *thread, int64_t number)
 		/* id in the thread's own pid namespace */
 		tracer->tid = (int32_t)RUNTIME_CALL(SYS_gettid, 0);
 		tracer->parent = (int32_t)RUNTIME_CALL(SYS_getpid, 0);
-		pid = runtime_clone_tracer(trace_exec, tracer, stack + STACK_SIZE, &tracer->busy);
+		tracer->alive = 1;
+		pid = runtime_clone_tracer(trace_exec, tracer, stack + STACK_SIZE, &tracer->alive);
+		if (pid < 0)
+			tracer->alive = 0;
 		tracer->start.tracer = (int32_t)pid;
 		if (pid > 0) {
 			RUNTIME_CALL(SYS_prctl, 0x59616d61 /* PR_SET_PTRACER */, pid);
@@ -378,6 +387,6 @@ int64_t runtime_do_exec(struct runtime_thread *thread, int64_t number)
 	}
 	if (followed)
 		RUNTIME_CALL(SYS_rt_sigprocmask, 2, &mask, 0, 8);
-	__atomic_store_n(&tracer->busy, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&tracer->used, 0, __ATOMIC_RELEASE);
 	return result;
 }
