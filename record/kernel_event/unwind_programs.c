@@ -238,15 +238,13 @@ static int add_running(void *context, uint32_t pid)
 {
 	struct kernel_event_programs *programs = context;
 	struct kernel_event_program *program = NULL;
-	char line[RECORD_PATH_SIZE + 128];
 	struct record_map_entry entry;
+	struct record_maps maps;
 	int status = 0;
-	FILE *file;
 
-	snprintf(line, sizeof(line), "/proc/%" PRIu32 "/maps", pid);
-	file = fopen(line, "re");
-	while (file && status == 0 && fgets(line, sizeof(line), file)) {
-		if (!record_maps_parse(line, &entry) || !entry.executable || !entry.inode)
+	record_maps_open(&maps, pid);
+	while (status == 0 && record_maps_next(&maps, &entry)) {
+		if (!entry.executable || !entry.inode)
 			continue;
 		if (!program)
 			program = begin_program(programs, pid, 0);
@@ -256,8 +254,7 @@ static int add_running(void *context, uint32_t pid)
 									     entry.path})
 				 : PTL_NO_MEMORY;
 	}
-	if (file)
-		fclose(file);
+	record_maps_close(&maps);
 	return status;
 }
 

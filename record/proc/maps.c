@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -114,4 +115,28 @@ void record_maps_check(const char *root, struct record_map_entry *entry)
 		snprintf(entry->path, sizeof(entry->path), "%s", path);
 	else if (!remove_directories_above_root(root, entry))
 		entry->deleted = true;
+}
+
+void record_maps_open(struct record_maps *maps, uint32_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	*maps = (struct record_maps){.file = fopen(path, "re")};
+}
+
+bool record_maps_next(struct record_maps *maps, struct record_map_entry *entry)
+{
+	while (maps->file && getline(&maps->line, &maps->room, maps->file) >= 0)
+		if (record_maps_parse(maps->line, entry))
+			return true;
+	return false;
+}
+
+void record_maps_close(struct record_maps *maps)
+{
+	if (maps->file)
+		fclose(maps->file);
+	free(maps->line);
+	*maps = (struct record_maps){0};
 }

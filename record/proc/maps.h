@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Maximum size of a path, with its zero. */
 #define RECORD_PATH_SIZE 4096u
@@ -39,5 +40,22 @@ bool record_maps_name(struct record_map_entry *entry, const char *name, size_t l
  * systems, and escaped line feeds. root: root directory of the process; "" for this process.
  */
 void record_maps_check(const char *root, struct record_map_entry *entry);
+
+/* A walk over the mappings of a process. */
+struct record_maps {
+	FILE *file; /* NULL: unreadable */
+	char *line;
+	size_t room;
+};
+
+void record_maps_open(struct record_maps *maps, uint32_t pid);
+
+/*
+ * Parses the next valid line. Lines are read whole, whatever their length: a part of a file's name may look like a line.
+ * Returns false at the end.
+ */
+bool record_maps_next(struct record_maps *maps, struct record_map_entry *entry);
+
+void record_maps_close(struct record_maps *maps);
 
 #endif

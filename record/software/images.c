@@ -8,8 +8,6 @@
 #include "record/image/image_store.h"
 #include "record/proc/maps.h"
 
-#define LINE_ROOM 4352
-
 static int read_image(struct record_capture *capture, uint32_t pid, struct record_map_entry *entry)
 {
 	const struct record_mapping mapping = {
@@ -31,21 +29,19 @@ static int read_image(struct record_capture *capture, uint32_t pid, struct recor
 int software_images_read(struct record_capture *capture, uint32_t pid)
 {
 	static struct record_map_entry entry;
-	char path[64], root[64], line[LINE_ROOM];
-	FILE *file;
+	char root[64];
+	struct record_maps maps;
 	int status = 0;
 
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
 	snprintf(root, sizeof(root), "/proc/%u/root", pid);
-	file = fopen(path, "re");
-	while (status == 0 && file && fgets(line, sizeof(line), file)) {
-		if (!record_maps_parse(line, &entry) || !entry.executable || !entry.path[0] || entry.deleted)
+	record_maps_open(&maps, pid);
+	while (status == 0 && record_maps_next(&maps, &entry)) {
+		if (!entry.executable || !entry.path[0] || entry.deleted)
 			continue;
 		record_maps_check(root, &entry);
 		if (!entry.deleted)
 			status = read_image(capture, pid, &entry);
 	}
-	if (file)
-		fclose(file);
+	record_maps_close(&maps);
 	return status;
 }

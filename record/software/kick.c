@@ -2,9 +2,11 @@
 #include "record/software/kick.h"
 
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/user.h>
 
+#include "record/proc/maps.h"
 #include "record/software/shared/tracee.h"
 
 #define STOP_TIME 200u /* milliseconds */
@@ -33,13 +35,34 @@ static bool kick(struct channel_slot *slot, pid_t tid)
 	return software_trace(PTRACE_SETREGS, tid, 0, (uint64_t)&regs) == 0;
 }
 
-static bool kick_thread(struct channel_slot *slot, pid_t tid)
+/*
+ * Returns whether the process has mapped the arena. The slot's thread id is the program's word; and another process may have
+ * the number by now.
+ */
+static bool has_arena(const struct channel *channel, pid_t tid)
+{
+	static struct record_map_entry entry;
+	struct record_maps maps;
+	struct stat arena;
+	bool found = false;
+
+	if (fstat(channel->fd, &arena) < 0)
+		return false;
+	record_maps_open(&maps, (uint32_t)tid);
+	while (!found && record_maps_next(&maps, &entry))
+		found = entry.inode == arena.st_ino && entry.device == arena.st_dev;
+	record_maps_close(&maps);
+	return found;
+}
+
+static bool kick_thread(const struct channel *channel, struct channel_slot *slot, pid_t tid)
 {
 	bool done;
 
-	if (!software_tracee_seize(tid, 0, STOP_TIME))
+	if (!has_arena(channel, tid) || !software_tracee_seize(tid, 0, STOP_TIME))
 		return false;
-	done = kick(slot, tid);
+	/* The thread may have executed another program before the stop. */
+	done = has_arena(channel, tid) && kick(slot, tid);
 	software_trace(PTRACE_DETACH, tid, 0, 0);
 	return done;
 }
@@ -67,7 +90,7 @@ void software_kick_all(const struct record_channel *channel)
 		const struct record_channel_slot *state = &channel->slots[i];
 
 		if (state->live && !state->damaged && state->process != last && !is_leaving(channel, state->process) &&
-		    kick_thread(channel_slot(&channel->channel, i), (pid_t)state->tid))
+		    kick_thread(&channel->channel, channel_slot(&channel->channel, i), (pid_t)state->tid))
 			last = state->process;
 	}
 }
