@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -60,8 +61,16 @@ static bool read_status(const char *pid, struct status *status)
 	return true;
 }
 
-/* *is_stopped: a signal such as SIGSTOP has stopped the process. */
-static int check(uint32_t pid, bool *is_stopped)
+static bool has_several_threads(uint32_t pid)
+{
+	char path[64];
+	struct stat info;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	return stat(path, &info) == 0 && info.st_nlink > 2 + 1;
+}
+
+int software_attach_check(uint32_t pid, bool *is_stopped)
 {
 	char text[16];
 	struct status status, own;
@@ -74,6 +83,11 @@ static int check(uint32_t pid, bool *is_stopped)
 				   pid, status.leader, status.leader);
 	if (pid == (uint32_t)getpid())
 		return common_fail(PTL_UNSUPPORTED, "process %u is ptl-record itself", pid);
+	if (status.state == 'Z' && has_several_threads(pid))
+		return common_fail(PTL_UNSUPPORTED,
+				   "the main thread of process %u has ended, and other threads run on: the software "
+				   "source needs the main thread; record the program from its start",
+				   pid);
 	if (status.state == 'Z' || status.state == 'X')
 		return common_fail(PTL_SYSTEM, "process %u has ended: its parent has not taken its exit status yet",
 				   pid);
@@ -140,7 +154,7 @@ int software_attach(const struct channel *channel, uint32_t pid)
 	struct report report;
 	sigset_t before;
 	bool read, is_stopped = false;
-	int ends[2], status = check(pid, &is_stopped);
+	int ends[2], status = software_attach_check(pid, &is_stopped);
 	pid_t child;
 
 	if (status < 0)

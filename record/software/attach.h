@@ -3,10 +3,16 @@
 #ifndef RECORD_SOFTWARE_ATTACH_H
 #define RECORD_SOFTWARE_ATTACH_H
 
+#include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "record/channel/channel.h"
+
+/*
+ * Checks what can be known before an attachment. *is_stopped: a signal such as SIGSTOP has stopped the process.
+ * PTL_SYSTEM, PTL_UNSUPPORTED: the error text gives the reason and the remedy.
+ */
+int software_attach_check(uint32_t pid, bool *is_stopped);
 
 /*
  * Attaches to all threads of the process, and returns once they run translated code. A child process does the work, so

@@ -15,13 +15,15 @@
 #include <unistd.h>
 
 #include "common/vector.h"
+#include "record/proc/maps.h"
+#include "record/software/denied.h"
 #include "record/software/shared/tracee.h"
 
 #define ROUNDS_MAX 1000u /* rounds of listing new threads */
 #define STOP_TIME 10000u /* milliseconds */
 #define SCRATCH 16384u   /* bytes for the arena's path, and more */
 #define NO_CALL ((uint64_t)-1)
-#define MAP_LINE 512
+#define SEARCH_MAX (1ull << 30) /* bytes of code to search for an instruction */
 
 static bool fail(struct software_stopped *stopped, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -65,14 +67,12 @@ static bool seize(struct software_stopped *stopped, pid_t tid, unsigned options)
 	/* Threads of a traced process are traced from their beginning. */
 	if (error == EPERM && ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0)
 		return software_stopped_add(stopped, tid);
-	/* The thread ends or has ended. */
-	if (error == ESRCH || (error == EPERM && tid != stopped->pid && stopped->count))
+	if (error == ESRCH || software_denied_has_ended(stopped->pid, tid))
 		return true;
-	if (error == EPERM)
-		return fail(stopped,
-			    "process %d may not be traced: run ptl-record as the process's user or as root, and if "
-			    "/proc/sys/kernel/yama/ptrace_scope is 1, set it to 0",
-			    stopped->pid);
+	if (error == EPERM) {
+		software_denied_explain(stopped->pid, tid, stopped->text, sizeof(stopped->text));
+		return false;
+	}
 	return fail(stopped, "thread %d: %s", tid, strerror(error));
 }
 
@@ -121,7 +121,7 @@ bool software_stop_threads(struct software_stopped *stopped, unsigned options)
 			return false;
 	if (!stopped->count)
 		return fail(stopped, "process %d has ended", stopped->pid);
-	/* Moves the main thread, if alive, to the front: it acts for the process. */
+	/* Moves the main thread to the front: it acts for the process. */
 	for (size_t i = 1; i < stopped->count; i++)
 		if (stopped->threads[i].tid == stopped->pid) {
 			const struct software_stopped_thread first = stopped->threads[0];
@@ -129,6 +129,12 @@ bool software_stop_threads(struct software_stopped *stopped, unsigned options)
 			stopped->threads[0] = stopped->threads[i];
 			stopped->threads[i] = first;
 		}
+	/* Without a main thread, /proc/PID has no mappings. */
+	if (stopped->threads[0].tid != stopped->pid)
+		return fail(stopped,
+			    "the main thread of process %d has ended, and other threads run on: the software source "
+			    "needs the main thread; record the program from its start",
+			    stopped->pid);
 	return true;
 }
 
@@ -215,12 +221,13 @@ static void describe(struct runtime_attach_thread *out, const struct software_st
 
 /* ---- the process's memory -------------------------------------------------------------------- */
 
-static uint64_t find_in(pid_t pid, uint64_t base, uint64_t end)
+/* left: bytes that may still be searched. */
+static uint64_t find_in(pid_t pid, const struct record_map_entry *entry, uint64_t *left)
 {
 	uint8_t page[4096 + 1];
 	uint64_t found = 0;
 
-	for (uint64_t at = base; !found && at < end; at += 4096) {
+	for (uint64_t at = entry->base; !found && at < entry->end && *left; at += 4096, *left -= 4096) {
 		struct iovec local = {page, sizeof(page)}, remote = {(void *)(uintptr_t)at, sizeof(page)};
 		const ssize_t size = process_vm_readv(pid, &local, 1, &remote, 1, 0);
 
@@ -234,24 +241,17 @@ static uint64_t find_in(pid_t pid, uint64_t base, uint64_t end)
 /* Returns the address of a `syscall` instruction in the process's code, first in the vDSO; 0: not found. */
 static uint64_t find_syscall(pid_t pid)
 {
-	uint64_t found = 0;
+	static struct record_map_entry entry;
+	uint64_t found = 0, left = SEARCH_MAX;
 
 	for (unsigned round = 0; !found && round < 2; round++) {
-		char path[64], line[MAP_LINE];
-		FILE *file;
+		struct record_maps maps;
 
-		snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-		file = fopen(path, "re");
-		while (file && !found && fgets(line, sizeof(line), file)) {
-			unsigned long base, end;
-			char flags[8];
-
-			if (sscanf(line, "%lx-%lx %7s", &base, &end, flags) == 3 && flags[0] == 'r' &&
-			    flags[2] == 'x' && (round || strstr(line, "[vdso]")))
-				found = find_in(pid, base, end);
-		}
-		if (file)
-			fclose(file);
+		record_maps_open(&maps, (uint32_t)pid);
+		while (!found && record_maps_next(&maps, &entry))
+			if (entry.executable && (round || entry.of_kernel))
+				found = find_in(pid, &entry, &left);
+		record_maps_close(&maps);
 	}
 	return found;
 }

@@ -178,6 +178,67 @@ refused 'a process that a debugger traces' 'is traced by process' "${stepped:-0}
 kill $stepper ${stepped:+"$stepped"} 2>/dev/null
 wait $stepper 2>/dev/null
 
+# A tracer of one thread that is not the main thread.
+begin "$programs/attached" calls 4
+for _ in $(seq 100); do
+	[ "$(find "/proc/$child/task" -mindepth 1 -maxdepth 1 | wc -l)" -gt 12 ] && break
+	sleep 0.05
+done
+thread=$(find "/proc/$child/task" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort -n | sed -n 2p)
+"$python" -c 'import ctypes, sys, time
+print(ctypes.CDLL(None).ptrace(0x4206, int(sys.argv[1]), None, None), flush=True)
+time.sleep(60)' "$thread" >"$scratch/seized" &
+tracer=$!
+for _ in $(seq 100); do
+	[ -s "$scratch/seized" ] && break
+	sleep 0.05
+done
+refused 'a process of which a debugger traces one thread' "thread $thread of process $child is traced by process $tracer" "$child"
+kill $tracer
+wait $tracer 2>/dev/null
+end
+
+# A process whose main thread has ended.
+"$python" -c 'import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(30,)).start()
+ctypes.CDLL(None).syscall(60, 0)' &
+child=$!
+for _ in $(seq 100); do
+	grep -q 'State:.*Z' "/proc/$child/status" && break
+	sleep 0.05
+done
+refused 'a process without its main thread' "the main thread of process $child has ended, and other threads run on" "$child"
+kill -9 $child
+wait $child 2>/dev/null
+
+# A file's name that looks like a line of /proc/PID/maps, if lines are read in pieces of 511 bytes.
+cat >"$scratch/maps.py" <<'END'
+import mmap, os, sys, time
+os.chdir(sys.argv[1])
+name, left = "", 511 - 73 - len(os.getcwd()) - 1
+while left > 0:
+    size = min(left, 200)
+    name += "a" * (size - 1) + "/"
+    left -= size
+os.makedirs(name[:-1], exist_ok=True)
+with open(name + "0-ffffffffffffffff r-x [vdso]", "w+b") as file:
+    file.truncate(4096)
+    memory = mmap.mmap(file.fileno(), 4096, prot=mmap.PROT_READ)
+print("ready", flush=True)
+time.sleep(30)
+END
+mkdir "$scratch/maps"
+"$python" "$scratch/maps.py" "$scratch/maps" >"$scratch/ready" &
+child=$!
+for _ in $(seq 100); do
+	[ -s "$scratch/ready" ] && break
+	sleep 0.05
+done
+timeout -k 5 20 "$record" -q -f --source software -o "$scratch/maps.ptl" --pid $child --duration 100ms >"$scratch/said" 2>&1
+result $? "a process with a file whose name looks like a mapping is recorded" || show "$scratch/said"
+kill $child
+wait $child 2>/dev/null
+
 # A process that forbids tracing, and a recorder without root's rights.
 become=
 [ "$(id -u)" -ne 0 ] || become='setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all'
@@ -190,7 +251,8 @@ if $become "$record" --version >/dev/null 2>&1; then
 	done
 	# shellcheck disable=SC2086 # a command of several words, or none
 	timeout -k 5 60 $become "$record" -q -f --source software -o /dev/null --pid $closed --duration 100ms >"$scratch/said" 2>&1
-	[ $? -eq 4 ] && grep -q "process $closed may not be traced: run ptl-record as" "$scratch/said"
+	[ $? -eq 4 ] && grep -q "process $closed may not be traced, because it forbids access by its own user (PR_SET_DUMPABLE 0" "$scratch/said" &&
+		grep -q 'run ptl-record as root, or record the program from its start' "$scratch/said"
 	result $? 'a process that may not be traced is refused with the remedy' || show "$scratch/said"
 	kill $closed
 	wait $closed 2>/dev/null

@@ -191,7 +191,8 @@ int software_tracee_stop(int32_t tid, uint32_t milliseconds)
 			return 0;
 		if (status >> 16 == PTRACE_EVENT_STOP)
 			return 1;
-		/* A pending signal came first; the interruption follows. */
+		/* A signal or an event came first. Any stop clears a pending interruption. */
+		software_trace(PTRACE_INTERRUPT, tid, 0, 0);
 		software_trace(PTRACE_CONT, tid, 0,
 			       status >> 16 || is_breakpoint(tid, status >> 8) ? 0 : (uint64_t)(status >> 8));
 	}

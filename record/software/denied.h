@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Why the kernel forbids tracing a thread. */
+#ifndef RECORD_SOFTWARE_DENIED_H
+#define RECORD_SOFTWARE_DENIED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Returns whether the thread has ended, also if its entry in /proc remains. */
+bool software_denied_has_ended(pid_t pid, pid_t tid);
+
+/* Writes why the living thread may not be traced, and what to do. */
+void software_denied_explain(pid_t pid, pid_t tid, char *text, size_t size);
+
+#endif
