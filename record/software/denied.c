@@ -65,6 +65,13 @@ static int yama_scope(void)
 	return scope;
 }
 
+bool software_denied_forbids(pid_t pid)
+{
+	struct denied_status status;
+
+	return read_status(pid, pid, &status) && status.effective_user && is_undumpable(pid, &status);
+}
+
 void software_denied_explain(pid_t pid, pid_t tid, char *text, size_t size)
 {
 	struct denied_status status;
@@ -77,22 +84,22 @@ void software_denied_explain(pid_t pid, pid_t tid, char *text, size_t size)
 			 tid, pid, status.tracer);
 	else if (known && geteuid() && (status.real_user != getuid() || status.effective_user != geteuid()))
 		snprintf(text, size,
-			 "process %d may not be traced, because its user is %u: run ptl-record as this user or as root",
-			 pid, status.effective_user);
+			 "process %d may not be traced, because its user is %u: run ptl-record as this user", pid,
+			 status.effective_user);
 	else if (known && geteuid() && is_undumpable(pid, &status))
 		snprintf(text, size,
 			 "process %d may not be traced, because it forbids access by its own user (PR_SET_DUMPABLE 0, "
-			 "a change of its user or group, or a program file without read permission): run ptl-record "
-			 "as root, or record the program from its start",
+			 "a change of its user or group, or a program file without read permission): record the "
+			 "program from its start",
 			 pid);
 	else if (scope == 1)
 		snprintf(text, size,
-			 "process %d may not be traced, because Yama permits a user to trace only descendants: run "
-			 "ptl-record as root, or set /proc/sys/kernel/yama/ptrace_scope to 0",
+			 "process %d may not be traced, because Yama permits a user to trace only descendants: record "
+			 "the program from its start, or set /proc/sys/kernel/yama/ptrace_scope to 0",
 			 pid);
 	else if (scope > 1)
-		snprintf(text, size,
-			 "process %d may not be traced: /proc/sys/kernel/yama/ptrace_scope is %d, which %s", pid, scope,
+		snprintf(text, size, "process %d may not be traced: /proc/sys/kernel/yama/ptrace_scope is %d, which %s",
+			 pid, scope,
 			 scope == 2 ? "permits tracing by root only" : "forbids all tracing until the next boot");
 	else
 		snprintf(text, size,

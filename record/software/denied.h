@@ -10,6 +10,9 @@
 /* Returns whether the thread has ended, also if its entry in /proc remains. */
 bool software_denied_has_ended(pid_t pid, pid_t tid);
 
+/* Returns whether an ordinary user's process forbids access by its own user, as after PR_SET_DUMPABLE 0. */
+bool software_denied_forbids(pid_t pid);
+
 /* Writes why the living thread may not be traced, and what to do. */
 void software_denied_explain(pid_t pid, pid_t tid, char *text, size_t size);
 

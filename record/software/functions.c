@@ -23,10 +23,11 @@ int software_function_parse(const char *text, struct software_function *function
 	/* FILE:NAMESPACE::FUNCTION */
 	if (!colon && (colon = strchr(text, ':')) && !strchr(text, '/'))
 		colon = NULL;
-	*function = (struct software_function){0};
-	if (colon && (size_t)(colon - text) < sizeof(function->file))
+	*function = (struct software_function){.name = colon ? colon + 1 : text};
+	if (colon && (size_t)(colon - text) >= sizeof(function->file))
+		return common_fail(PTL_MISUSE, "\"%.64s...\": the file's name is too long", text);
+	if (colon)
 		memcpy(function->file, text, (size_t)(colon - text));
-	snprintf(function->name, sizeof(function->name), "%s", colon ? colon + 1 : text);
 	return function->name[0] ? 0 : common_fail(PTL_MISUSE, "\"%s\" names no function", text);
 }
 

@@ -10,13 +10,13 @@
 /* maximal number of functions with the same name */
 #define SOFTWARE_FUNCTIONS_MAX 3u
 
-/* Parsed form of "FUNCTION" or "FILE:FUNCTION". */
+/* Parsed form of "FUNCTION" or "FILE:FUNCTION", a text that lives as long. */
 struct software_function {
 	char file[4096]; /* base name or path; empty: any file */
-	char name[512];
+	const char *name;
 };
 
-/* PTL_MISUSE: no function is named. */
+/* PTL_MISUSE: no function is named, or the name of the file is too long. */
 int software_function_parse(const char *text, struct software_function *function);
 
 /* Returns whether the file of this path is searched for the function. */

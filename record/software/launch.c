@@ -32,10 +32,15 @@ static bool tell(int fd, char byte)
 }
 
 /* Runs in the tracer: attaches to its parent, and puts the runtime into the program that the parent executes. */
-static _Noreturn void trace_parent(const struct channel_config *config, pid_t parent, uint64_t mask, int go, int ready)
+static _Noreturn void trace_parent(const struct channel_config *config, pid_t parent, uint64_t mask, const int go[2],
+				   int ready)
 {
 	struct runtime_start start = {.mask = mask, .slot = -1, .tracer = (int32_t)syscall(SYS_getpid)};
-	const bool attached = hear(go) && software_inject_attach(parent) == 0;
+	bool attached;
+
+	/* Without this copy of the end, the tracer hears if the parent is killed. */
+	close(go[1]);
+	attached = hear(go[0]) && software_inject_attach(parent) == 0;
 
 	tell(ready, attached ? 1 : 0);
 	close(ready);
@@ -61,7 +66,7 @@ static int prepare(void *context)
 	/* A child without an exit signal, so that the program does not notice. The runtime waits for the child. */
 	tracer = syscall(SYS_clone, 0, 0, 0, 0, 0);
 	if (tracer == 0)
-		trace_parent(&channel->config, self, mask, go[0], ready[1]);
+		trace_parent(&channel->config, self, mask, go, ready[1]);
 	if (tracer < 0)
 		return errno;
 	/* needed if Yama restricts tracing to descendants */

@@ -47,7 +47,6 @@ struct software_session {
 	struct software_watch watch;
 	uint64_t opened;   /* record_now() */
 	bool began;        /* an attached process has written packets */
-	unsigned reached;  /* processes that have reached start_at */
 	char near[512];    /* name of a function that start_at may mean */
 	bool changes_user; /* the command's file is set-user-ID or set-group-ID of another user or group */
 };
@@ -176,6 +175,8 @@ static int begin_session(struct software_session *made, const struct record_sett
 		made->channel.on_values = on_values;
 	if (settings->start_at)
 		status = software_watch_start(channel, &made->start_at, &made->watch);
+	if (status == 0 && settings->start_at)
+		status = record_wait_descriptor(&made->session->wait, made->watch.attached);
 	for (size_t i = 0; status == 0 && i < settings->pt.pids.count; i++)
 		status = software_images_read(&made->session->capture, settings->pt.pids.ids[i]);
 	for (size_t i = 0; status == 0 && i < settings->pt.pids.count; i++)
@@ -294,7 +295,7 @@ static int drain(void *state, uint64_t now, bool *work)
 	int status;
 
 	(void)now;
-	software->reached += software_watch_reached(&software->watch);
+	software_watch_hear(&software->watch);
 	status = record_channel_drain(channel_of(state), work);
 	/* --duration begins once an attached process has continued: reading its files may take a while. */
 	if (!session->has_command && !software->began) {
@@ -307,11 +308,13 @@ static int drain(void *state, uint64_t now, bool *work)
 static int reap(void *state)
 {
 	const struct record_channel *channel = channel_of(state);
-	struct record_session *session = ((struct software_session *)state)->session;
+	const struct software_session *software = state;
+	struct record_session *session = software->session;
 	const int status = record_channel_reap(channel_of(state));
 
-	/* All attached processes and descendants have ended or run natively. */
-	if (!session->has_command && channel->processes_seen && !record_channel_has_live_slots(channel))
+	/* All attached processes and descendants have ended or run natively, and nobody can reach the function. */
+	if (!session->has_command && (channel->processes_seen || session->settings->start_at) &&
+	    !software_watch_goes_on(&software->watch) && !record_channel_has_live_slots(channel))
 		session->leave = true;
 	return status;
 }

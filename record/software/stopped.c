@@ -306,6 +306,12 @@ static bool explain_map(struct software_stopped *stopped, enum inject_result res
 	case INJECT_DONE:
 		return true;
 	case INJECT_NO_ARENA:
+		if (software_denied_forbids(stopped->pid))
+			return fail(
+				stopped,
+				"process %d may not open the recorder's memory, and forbids access by its own user "
+				"(PR_SET_DUMPABLE 0, a change of its user or group): record the program from its start",
+				stopped->pid);
 		return fail(stopped,
 			    "process %d may not open the recorder's memory: run ptl-record as the process's user, and "
 			    "where "

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/error.h"
@@ -20,6 +21,7 @@
 #include "common/signals.h"
 #include "common/vector.h"
 #include "record/proc/proc_files.h"
+#include "record/software/attach.h"
 #include "record/software/shared/tracee.h"
 #include "record/software/stopped.h"
 #include "record/software/watch_state.h"
@@ -29,6 +31,9 @@
 
 #define PENDING_MAX 64   /* signals of a thread that are looked at */
 #define PENDING_ROUNDS 8 /* attempts to take a signal from a thread */
+#define HOLD_TIME 10000  /* milliseconds to wait until all threads of a process are stopped */
+#define HELD_INTERVAL_NS 100000000l
+#define ENDING_INTERVAL_NS 1000000l
 
 /* ---- the table of threads -------------------------------------------------------------------- */
 
@@ -134,6 +139,20 @@ static void clear_code(struct watch *watch, const struct watched *reached)
 	}
 }
 
+/* Stops held threads of a process by an interruption. The threads execute no instruction. except: a thread that stays. */
+static void interrupt_held(struct watch *watch, pid_t pid, pid_t except)
+{
+	for (size_t i = 0; i < watch->count; i++) {
+		struct watched *thread = &watch->threads[i];
+
+		if (!thread->held || thread->pid != pid || thread->tid == except)
+			continue;
+		thread->held = false;
+		ptrace(PTRACE_INTERRUPT, thread->tid, 0, 0);
+		ptrace(PTRACE_CONT, thread->tid, 0, 0);
+	}
+}
+
 /* Puts all threads of a process into the runtime. reached: the stopped thread that has reached the function. */
 static void attach(struct watch *watch, struct watched reached)
 {
@@ -144,6 +163,7 @@ static void attach(struct watch *watch, struct watched reached)
 	for (size_t i = 0; done && i < watch->count; i++)
 		if (watch->threads[i].pid == reached.pid)
 			done = software_stopped_add(&stopped, watch->threads[i].tid);
+	interrupt_held(watch, reached.pid, reached.tid);
 	if (watch->by_code)
 		clear_code(watch, &reached);
 	/* A thread at a breakpoint stops once more at the same place, since the breakpoint is no signal. */
@@ -173,22 +193,140 @@ static void attach(struct watch *watch, struct watched reached)
 			i++;
 }
 
+static bool is_held(const struct watch *watch, pid_t pid)
+{
+	for (size_t i = 0; i < watch->count; i++)
+		if (watch->threads[i].pid == pid && watch->threads[i].held)
+			return true;
+	return false;
+}
+
+/* Returns a thread of the process that is not held; NULL: all are held. */
+static const struct watched *find_running(const struct watch *watch, pid_t pid)
+{
+	for (size_t i = 0; i < watch->count; i++)
+		if (watch->threads[i].pid == pid && !watch->threads[i].held)
+			return &watch->threads[i];
+	return NULL;
+}
+
+static uint64_t milliseconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/*
+ * A thread has reached the function: stops the other threads of the process. The watching process serves all stops meanwhile: a
+ * thread in vfork stops only after its child has executed a program or has ended, and the child needs this tracer to go on.
+ */
+static void begin_hold(struct watch *watch, struct watched *reached)
+{
+	reached->held = reached->reached = true;
+	if (!watch->held_since)
+		watch->held_since = milliseconds();
+	for (size_t i = 0; i < watch->count; i++)
+		if (watch->threads[i].pid == reached->pid && !watch->threads[i].held)
+			ptrace(PTRACE_INTERRUPT, watch->threads[i].tid, 0, 0);
+}
+
+/* Continues a stopped thread. Any stop clears a pending interruption: interrupts the thread again if it is to stop. */
+static void go_on(const struct watch *watch, const struct watched *thread, int signal)
+{
+	if (watch->ending || is_held(watch, thread->pid))
+		ptrace(PTRACE_INTERRUPT, thread->tid, 0, 0);
+	ptrace(PTRACE_CONT, thread->tid, 0, signal);
+}
+
+/* Lets a thread execute the instruction at the breakpoint where it stands, and go on. */
+static void pass_breakpoint(struct watch *watch, const struct watched *thread)
+{
+	if (watch->by_code && watch->ending)
+		software_watch_clear(thread);
+	else if (watch->by_code && !software_watch_step_over(thread)) {
+		forget(watch, thread->tid);
+		return;
+	}
+	go_on(watch, thread, 0);
+}
+
+/* Lets a process that does not stop go on. Its calls of the function are ignored from now on. */
+static void abandon(struct watch *watch, pid_t pid, pid_t running)
+{
+	common_message_warning(
+		"process %d has reached %s, and cannot be recorded: thread %d does not stop: it waits in "
+		"the kernel without interruption",
+		pid, watch->function->name, running);
+	for (size_t i = watch->count; i-- > 0;) {
+		struct watched *thread = &watch->threads[i];
+
+		if (thread->pid != pid)
+			continue;
+		thread->abandoned = true;
+		if (!thread->held)
+			continue;
+		thread->held = false;
+		if (!thread->reached) {
+			ptrace(PTRACE_CONT, thread->tid, 0, 0);
+			continue;
+		}
+		thread->reached = false;
+		pass_breakpoint(watch, thread);
+	}
+}
+
+/* Attaches to processes that have reached the function, and whose threads are all stopped. */
+static void attach_held(struct watch *watch)
+{
+	const bool too_long = watch->held_since && milliseconds() - watch->held_since > HOLD_TIME;
+	bool is_any = false;
+
+	for (size_t i = 0; watch->held_since && i < watch->count; i++) {
+		const struct watched thread = watch->threads[i];
+		const struct watched *running;
+
+		if (!thread.reached || !thread.held)
+			continue;
+		running = find_running(watch, thread.pid);
+		is_any |= running && !too_long;
+		if (running && !too_long)
+			continue;
+		if (running)
+			abandon(watch, thread.pid, running->tid);
+		else
+			attach(watch, thread);
+		/* The table has changed. */
+		i = (size_t)-1;
+		is_any = false;
+	}
+	if (!is_any)
+		watch->held_since = 0;
+}
+
+static bool is_abandoned(const struct watch *watch, pid_t pid)
+{
+	for (size_t i = 0; i < watch->count; i++)
+		if (watch->threads[i].pid == pid && watch->threads[i].abandoned)
+			return true;
+	return false;
+}
+
 static void on_breakpoint(struct watch *watch, struct watched *thread)
 {
 	struct user_regs_struct regs;
 
-	if (ptrace(PTRACE_GETREGS, thread->tid, 0, &regs) == 0 && regs.rip != thread->breakpoints[WATCH_LINKER] &&
-	    !watch->ending && !shares_memory(thread->pid)) {
-		attach(watch, *thread);
+	/* SIGKILL ends the thread; its end is reported. */
+	if (ptrace(PTRACE_GETREGS, thread->tid, 0, &regs) < 0)
 		return;
-	}
 	if (regs.rip == thread->breakpoints[WATCH_LINKER])
 		software_watch_look(watch, thread->pid, thread->tid);
-	if (watch->by_code && !software_watch_step_over(thread)) {
-		forget(watch, thread->tid);
+	else if (!watch->ending && !shares_memory(thread->pid) && !is_abandoned(watch, thread->pid)) {
+		begin_hold(watch, thread);
 		return;
 	}
-	ptrace(PTRACE_CONT, thread->tid, 0, 0);
+	pass_breakpoint(watch, thread);
 }
 
 static void on_exec(struct watch *watch, pid_t tid)
@@ -203,17 +341,40 @@ static void on_exec(struct watch *watch, pid_t tid)
 	thread = add_watched(watch, tid);
 	if (thread)
 		software_watch_look(watch, thread->pid, tid);
-	ptrace(PTRACE_CONT, tid, 0, 0);
+	if (thread)
+		go_on(watch, thread, 0);
+	else
+		ptrace(PTRACE_CONT, tid, 0, 0);
+}
+
+/* Lets a stopped thread go on natively. */
+static void let_go(struct watch *watch, struct watched thread)
+{
+	struct software_stopped stopped = {.pid = thread.pid};
+
+	forget(watch, thread.tid);
+	if (watch->by_code)
+		software_watch_clear(&thread);
+	take_pending_breakpoint(watch, &thread);
+	software_watch_disarm(thread.tid);
+	if (software_stopped_add(&stopped, thread.tid))
+		software_stopped_release(&stopped);
+	free(stopped.threads);
 }
 
 /* Gives a new thread the breakpoints of its process, and a new process the breakpoints of its parent. */
 static void on_first_stop(struct watch *watch, pid_t tid)
 {
-	const struct watched *thread = add_watched(watch, tid);
+	struct watched *thread = add_watched(watch, tid);
 
 	if (thread)
 		software_watch_look(watch, thread->pid, tid);
-	ptrace(PTRACE_CONT, tid, 0, 0);
+	if (thread && watch->ending)
+		let_go(watch, *thread);
+	else if (thread && is_held(watch, thread->pid))
+		thread->held = true;
+	else
+		ptrace(PTRACE_CONT, tid, 0, 0);
 }
 
 /* software_watch_look has changed the thread's breakpoints. */
@@ -238,6 +399,10 @@ static void on_stop(struct watch *watch, pid_t tid, int status)
 		on_exec(watch, tid);
 	else if (!thread)
 		on_first_stop(watch, tid);
+	else if (event == PTRACE_EVENT_STOP && watch->ending)
+		let_go(watch, *thread);
+	else if (event == PTRACE_EVENT_STOP && is_held(watch, thread->pid))
+		thread->held = true;
 	else if (event == PTRACE_EVENT_STOP && signal != SIGTRAP)
 		ptrace(PTRACE_LISTEN, tid, 0, 0);
 	else if (event == PTRACE_EVENT_STOP)
@@ -245,7 +410,7 @@ static void on_stop(struct watch *watch, pid_t tid, int status)
 	else if (!event && signal == SIGTRAP && is_breakpoint(watch, thread))
 		on_breakpoint(watch, thread);
 	else
-		ptrace(PTRACE_CONT, tid, 0, event ? 0 : signal);
+		go_on(watch, thread, event ? 0 : signal);
 }
 
 /* ---- the watching process -------------------------------------------------------------------- */
@@ -282,43 +447,50 @@ static void take_stops(struct watch *watch)
 	int status;
 	pid_t tid;
 
-	while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0)
+	while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0) {
 		if (WIFSTOPPED(status))
 			on_stop(watch, tid, status);
 		else
 			forget(watch, tid);
+		if (!watch->ending)
+			attach_held(watch);
+	}
 	/* Nobody is left. */
 	if (tid < 0 && errno == ECHILD && watch->count == 0 && watch->began)
 		watch->ending = true;
 	watch->began |= watch->count != 0;
 }
 
-/* Lets all threads go on natively, also threads and processes that begin meanwhile. */
+/*
+ * Lets all threads go on natively, also threads and processes that begin meanwhile. A thread in vfork, or in a system call
+ * without interruption, keeps its breakpoints until it stops: this process waits without limit, because a breakpoint
+ * without a tracer would end the program.
+ */
 static void let_all_go(struct watch *watch)
 {
-	watch->ending = true;
-	for (take_stops(watch); watch->count; take_stops(watch)) {
-		const struct watched thread = watch->threads[--watch->count];
-		struct software_stopped stopped = {.pid = thread.pid};
+	const struct timespec interval = {0, ENDING_INTERVAL_NS};
+	const uint64_t start = milliseconds();
+	bool is_late = false;
 
-		if (watch->by_code && software_watch_stop_thread(&thread)) {
-			software_watch_clear(&thread);
-			ptrace(PTRACE_INTERRUPT, thread.tid, 0, 0);
-			ptrace(PTRACE_CONT, thread.tid, 0, 0);
+	watch->ending = true;
+	for (size_t i = 0; i < watch->count; i++) {
+		ptrace(PTRACE_INTERRUPT, watch->threads[i].tid, 0, 0);
+		if (watch->threads[i].held)
+			ptrace(PTRACE_CONT, watch->threads[i].tid, 0, 0);
+	}
+	for (take_stops(watch); watch->count; take_stops(watch)) {
+		nanosleep(&interval, NULL);
+		/* Nobody waits for the recorder's descriptors to be closed here. */
+		if (!is_late && milliseconds() - start > SOFTWARE_WATCH_LEAVE_TIME) {
+			syscall(SYS_close_range, 0, ~0u, 0);
+			is_late = true;
 		}
-		ptrace(PTRACE_INTERRUPT, thread.tid, 0, 0);
-		if (software_tracee_stop(thread.tid, 1000) != 1)
-			continue;
-		take_pending_breakpoint(watch, &thread);
-		software_watch_disarm(thread.tid);
-		if (software_stopped_add(&stopped, thread.tid))
-			software_stopped_release(&stopped);
-		free(stopped.threads);
 	}
 }
 
 static _Noreturn void watch_and_end(struct watch *watch, pid_t parent)
 {
+	const struct timespec interval = {0, HELD_INTERVAL_NS};
 	sigset_t signals;
 
 	/* SIGTERM: the recorder has ended, or needs no more processes. */
@@ -337,7 +509,8 @@ static _Noreturn void watch_and_end(struct watch *watch, pid_t parent)
 
 		take_request(watch);
 		take_stops(watch);
-		signal = watch->ending ? 0 : sigwaitinfo(&signals, NULL);
+		attach_held(watch);
+		signal = watch->ending ? 0 : sigtimedwait(&signals, NULL, watch->held_since ? &interval : NULL);
 		watch->ending |= signal == SIGTERM;
 	}
 	let_all_go(watch);
@@ -407,23 +580,50 @@ bool software_watch_command(const struct software_watch *watch)
 
 int software_watch_process(const struct software_watch *watch, uint32_t pid)
 {
+	bool is_stopped;
+	const int status = software_attach_check(pid, &is_stopped);
+
+	if (status < 0)
+		return status;
 	return ask(watch, (int32_t)pid) ? 0 : common_fail(PTL_SYSTEM, "process %u cannot be watched", pid);
 }
 
-unsigned software_watch_reached(const struct software_watch *watch)
+void software_watch_hear(struct software_watch *watch)
 {
 	char bytes[64];
-	const ssize_t size = watch->pid > 0 ? read(watch->attached, bytes, sizeof(bytes)) : 0;
+	ssize_t size = 1;
 
-	return size > 0 ? (unsigned)size : 0;
+	while (software_watch_goes_on(watch) && size > 0) {
+		size = read(watch->attached, bytes, sizeof(bytes));
+		/* The pipe's other end is closed: nothing is left to watch. */
+		if (size == 0) {
+			close(watch->attached);
+			watch->attached = -1;
+		}
+	}
+}
+
+bool software_watch_goes_on(const struct software_watch *watch)
+{
+	return watch->pid > 0 && watch->attached >= 0;
 }
 
 void software_watch_stop(struct software_watch *watch)
 {
+	const struct timespec interval = {0, ENDING_INTERVAL_NS};
+	unsigned left = SOFTWARE_WATCH_LEAVE_TIME;
+
 	if (watch->pid <= 0)
 		return;
-	kill(watch->pid, SIGTERM);
-	while (waitpid(watch->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	watch->pid = 0;
+	/* The session reaps ended children; the number may belong to another process then. */
+	if (waitpid(watch->pid, NULL, WNOHANG) == 0) {
+		kill(watch->pid, SIGTERM);
+		while (waitpid(watch->pid, NULL, WNOHANG) == 0 && left-- > 0)
+			nanosleep(&interval, NULL);
+	}
+	if (watch->attached >= 0)
+		close(watch->attached);
+	close(watch->request);
+	close(watch->answer);
+	*watch = (struct software_watch){.attached = -1};
 }

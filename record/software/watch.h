@@ -15,8 +15,8 @@
 
 /* The recorder's handle of the watching process. */
 struct software_watch {
-	pid_t pid;
-	int attached; /* readable: a byte per process that reached the function */
+	pid_t pid;    /* 0: none */
+	int attached; /* readable: a byte per process that reached the function; -1: the watching process has ended */
 	int request;  /* writable: id of a process to watch; negative before execve of the command */
 	int answer;   /* readable: 1 if the command is watched */
 };
@@ -28,13 +28,22 @@ int software_watch_start(const struct channel *channel, const struct software_fu
 /* Called in the command's process before execve. False: the process may not be traced. */
 bool software_watch_command(const struct software_watch *watch);
 
-/* Watches a running process. PTL_SYSTEM. */
+/* Watches a running process. PTL_SYSTEM, PTL_UNSUPPORTED. */
 int software_watch_process(const struct software_watch *watch, uint32_t pid);
 
-/* Returns the number of processes that reached the function since the last call. */
-unsigned software_watch_reached(const struct software_watch *watch);
+/* Reads what the watching process has reported. */
+void software_watch_hear(struct software_watch *watch);
 
-/* Detaches from all processes that have not reached the function, and waits until the watching process has ended. */
+/* Returns whether processes may still reach the function. */
+bool software_watch_goes_on(const struct software_watch *watch);
+
+/* Maximal time to wait for the watching process, in milliseconds. */
+#define SOFTWARE_WATCH_LEAVE_TIME 5000u
+
+/*
+ * Detaches from all processes that have not reached the function, and waits until the watching process has ended. If a thread
+ * does not stop in time, the watching process waits for the thread on its own.
+ */
 void software_watch_stop(struct software_watch *watch);
 
 #endif

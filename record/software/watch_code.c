@@ -100,7 +100,8 @@ bool software_watch_stop_thread(const struct watched *thread)
 			return false;
 		if (event == PTRACE_EVENT_STOP)
 			return true;
-		/* A breakpoint or a signal came first; the interruption follows. */
+		/* A breakpoint, a signal or an event came first. Any stop clears a pending interruption. */
+		ptrace(PTRACE_INTERRUPT, thread->tid, 0, 0);
 		ptrace(PTRACE_CONT, thread->tid, 0, event || software_watch_step_back(thread) ? 0 : WSTOPSIG(status));
 	}
 	return false;

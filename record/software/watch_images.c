@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
@@ -11,9 +10,9 @@
 
 #include "common/program/message.h"
 #include "common/text/text.h"
+#include "common/vector.h"
+#include "record/proc/maps.h"
 #include "record/software/watch_state.h"
-
-#define LINE_ROOM 4352
 
 void software_watch_disarm(pid_t tid)
 {
@@ -27,6 +26,9 @@ void software_watch_arm(struct watch *watch, const struct watched *thread)
 	uint64_t enabled = 0;
 	bool set = true;
 
+	/* Other threads of the process may have no tracer any more. */
+	if (watch->ending)
+		return;
 	if (watch->by_code) {
 		software_watch_plant(thread);
 		return;
@@ -50,7 +52,7 @@ void software_watch_arm(struct watch *watch, const struct watched *thread)
 /* Returns the byte of the file at the offset; int3, which is never replaced: no such byte. */
 static uint8_t read_byte(const char *path, uint64_t offset)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	uint8_t byte;
 
 	if (fd < 0 || pread(fd, &byte, 1, (off_t)offset) != 1)
@@ -60,42 +62,52 @@ static uint8_t read_byte(const char *path, uint64_t offset)
 	return byte;
 }
 
-static void read_file(struct watch *watch, struct watch_file *file)
+/* place: path of the file in the recorder's file system. */
+static void read_file(struct watch *watch, struct watch_file *file, const char *place)
 {
 	const struct software_function linker = {.name = "_dl_debug_state"};
 	uint64_t offsets[SOFTWARE_FUNCTIONS_MAX];
 
 	if (software_function_is_in(watch->function, file->path))
-		file->count = software_function_find(watch->function, file->path, file->offsets, NULL, 0);
+		file->count = software_function_find(watch->function, place, file->offsets, NULL, 0);
 	if (!strncmp(common_base_name(file->path), "ld", 2) &&
-	    software_function_find(&linker, file->path, offsets, NULL, 0)) {
+	    software_function_find(&linker, place, offsets, NULL, 0)) {
 		file->linker_break = offsets[0];
-		file->linker_byte = read_byte(file->path, offsets[0]);
+		file->linker_byte = read_byte(place, offsets[0]);
 	}
 	for (size_t i = 0; i < file->count; i++)
-		file->bytes[i] = read_byte(file->path, file->offsets[i]);
+		file->bytes[i] = read_byte(place, file->offsets[i]);
 }
 
-static const struct watch_file *find_file(struct watch *watch, const char *path, uint64_t inode)
+static struct watch_file *known_file(const struct watch *watch, const struct record_map_entry *entry)
 {
-	struct watch_file *file;
-
 	for (size_t i = 0; i < watch->file_count; i++)
-		if (watch->files[i].inode == inode && !strcmp(watch->files[i].path, path))
+		if (watch->files[i].inode == entry->inode && watch->files[i].device == entry->device &&
+		    !strcmp(watch->files[i].path, entry->path))
 			return &watch->files[i];
-	if (watch->file_count == watch->file_capacity) {
-		const size_t capacity = watch->file_capacity ? 2 * watch->file_capacity : 16;
-		void *larger = realloc(watch->files, capacity * sizeof(*watch->files));
+	return NULL;
+}
 
-		if (!larger)
-			return NULL;
-		watch->files = larger;
-		watch->file_capacity = capacity;
-	}
+/* Returns the mapped file of the process. NULL: the file has another place now, or no memory. */
+static const struct watch_file *find_file(struct watch *watch, pid_t pid, const struct record_map_entry *entry)
+{
+	static struct record_map_entry checked;
+	char root[64], place[sizeof(root) + RECORD_PATH_SIZE];
+	struct watch_file *file = known_file(watch, entry);
+
+	if (file)
+		return file;
+	/* The process may have another root: the same path may lead the recorder to another file. */
+	snprintf(root, sizeof(root), "/proc/%d/root", pid);
+	checked = *entry;
+	record_maps_check(root, &checked);
+	if (checked.deleted || !COMMON_VECTOR_GROW(watch->files, watch->file_capacity, watch->file_count + 1))
+		return NULL;
+	snprintf(place, sizeof(place), "%s%s", root, checked.path);
 	file = &watch->files[watch->file_count++];
-	*file = (struct watch_file){.inode = inode};
-	snprintf(file->path, sizeof(file->path), "%s", path);
-	read_file(watch, file);
+	*file = (struct watch_file){.inode = entry->inode, .device = entry->device};
+	snprintf(file->path, sizeof(file->path), "%s", entry->path);
+	read_file(watch, file, place);
 	return file;
 }
 
@@ -105,18 +117,16 @@ static uint64_t address_in(uint64_t base, uint64_t end, uint64_t first, uint64_t
 	return offset >= first && offset - first < end - base ? base + (offset - first) : 0;
 }
 
-/* Adds the breakpoints for the mapping in a line of /proc/PID/maps. */
-static void add_mapping(struct watch *watch, const char *line, struct watched *thread)
+/* Adds the breakpoints for a mapping. */
+static void add_mapping(struct watch *watch, const struct record_map_entry *entry, struct watched *thread)
 {
-	unsigned long base, end, first, inode;
-	char flags[8], path[4096];
+	const uint64_t base = entry->base, end = entry->end, first = entry->file_offset;
 	const struct watch_file *file;
 	unsigned used = 1;
 
-	if (sscanf(line, "%lx-%lx %7s %lx %*s %lu %4095[^\n]", &base, &end, flags, &first, &inode, path) != 6 ||
-	    flags[2] != 'x' || path[0] != '/')
+	if (!entry->executable || entry->path[0] != '/' || entry->deleted)
 		return;
-	file = find_file(watch, path, inode);
+	file = find_file(watch, thread->pid, entry);
 	if (!file)
 		return;
 	if (file->linker_break && address_in(base, end, first, file->linker_break)) {
@@ -137,15 +147,13 @@ static void add_mapping(struct watch *watch, const char *line, struct watched *t
 
 static void read_maps(struct watch *watch, struct watched *thread)
 {
-	char path[64], line[LINE_ROOM];
-	FILE *file;
+	static struct record_map_entry entry;
+	struct record_maps maps;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", thread->pid);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file))
-		add_mapping(watch, line, thread);
-	if (file)
-		fclose(file);
+	record_maps_open(&maps, (uint32_t)thread->pid);
+	while (record_maps_next(&maps, &entry))
+		add_mapping(watch, &entry, thread);
+	record_maps_close(&maps);
 }
 
 void software_watch_look(struct watch *watch, pid_t pid, pid_t stopped)

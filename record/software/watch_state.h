@@ -23,12 +23,15 @@ struct watched {
 	 */
 	uint64_t breakpoints[WATCH_BREAKPOINTS];
 	uint8_t bytes[WATCH_BREAKPOINTS]; /* the file's bytes at the addresses */
+	bool held;                        /* stays stopped until all threads of the process are stopped */
+	bool reached;                     /* held at the function */
+	bool abandoned;                   /* the function is ignored: the process could not be stopped */
 };
 
 /* Addresses of interest in an image's file, kept so that each file is read once. */
 struct watch_file {
 	char path[4096];
-	uint64_t inode;
+	uint64_t device, inode; /* as in /proc/PID/maps */
 	uint64_t offsets[SOFTWARE_FUNCTIONS_MAX];
 	uint8_t bytes[SOFTWARE_FUNCTIONS_MAX]; /* bytes at the offsets */
 	size_t count;
@@ -45,8 +48,9 @@ struct watch {
 	size_t file_count, file_capacity;
 	int attached, request, answer; /* pipes */
 	bool began, ending;
-	bool said;    /* missing breakpoints were reported */
-	bool by_code; /* breakpoints are int3 in the program's code; else debug registers */
+	uint64_t held_since; /* time of CLOCK_MONOTONIC in ms; 0: no thread is held */
+	bool said;           /* missing breakpoints were reported */
+	bool by_code;        /* breakpoints are int3 in the program's code; else debug registers */
 };
 
 /* ---- watch_images.c -------------------------------------------------------------------------- */

@@ -252,10 +252,25 @@ if $become "$record" --version >/dev/null 2>&1; then
 	# shellcheck disable=SC2086 # a command of several words, or none
 	timeout -k 5 60 $become "$record" -q -f --source software -o /dev/null --pid $closed --duration 100ms >"$scratch/said" 2>&1
 	[ $? -eq 4 ] && grep -q "process $closed may not be traced, because it forbids access by its own user (PR_SET_DUMPABLE 0" "$scratch/said" &&
-		grep -q 'run ptl-record as root, or record the program from its start' "$scratch/said"
+		grep -q 'without read permission): record the program from its start' "$scratch/said"
 	result $? 'a process that may not be traced is refused with the remedy' || show "$scratch/said"
+	if [ "$(id -u)" -eq 0 ]; then
+		refused 'root is told that such a process cannot be attached to' \
+			'and forbids access by its own user (PR_SET_DUMPABLE 0, a change of its user or group): record the program' $closed
+	fi
 	kill $closed
 	wait $closed 2>/dev/null
+	# shellcheck disable=SC2086 # a command of several words, or none
+	timeout -k 5 60 $become "$record" -f --source software -o /dev/null -- /usr/bin/python3 -c 'import ctypes, os
+library = ctypes.CDLL(None)
+library.prctl(4, 0)
+try:
+    os.execv("/nonexistent", ["x"])
+except OSError:
+    print("dumpable", library.prctl(3), flush=True)
+os.execv("/bin/echo", ["echo", "next"])' >"$scratch/out" 2>"$scratch/said"
+	[ $? -eq 0 ] && printf 'dumpable 0\nnext\n' | cmp -s - "$scratch/out" && grep -q 'no losses' "$scratch/said"
+	result $? 'programs that such a process executes are recorded' || show "$scratch/said" "$scratch/out"
 fi
 
 # ---- a stopped process ---------------------------------------------------------------------------

@@ -69,6 +69,55 @@ wait $child
 [ $? -eq 6 ] && [ $status -eq 0 ] && without_gaps && grep -q 'with signals' "$scratch/out"
 result $? 'a running process is recorded from a function on' || show "$scratch/said"
 
+run_natively "$programs/spawns_in_threads"
+# A run that waits for a thread in vfork takes more than 10 seconds.
+every_spawning_run() {
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		saved_limit=$limit limit=9
+		record_with '--start-at reached_by_main' "$programs/spawns_in_threads"
+		limit=$saved_limit
+		same_outcome && without_gaps || return
+	done
+}
+every_spawning_run
+result $? 'a function that is reached while other threads are in vfork' || show "$scratch/recorded/err"
+
+# ---- several running processes ---------------------------------------------------------------------
+
+cat >"$scratch/late.c" <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) void function_of_late(void) { __asm__ volatile(""); }
+int main(int count, char **arguments)
+{
+	usleep(1000 * (unsigned)atoi(arguments[1]));
+	if (count > 2)
+		function_of_late();
+	return 0;
+}
+END
+if ${CC:-cc} -g -O1 -o "$scratch/late" "$scratch/late.c" 2>"$scratch/said"; then
+	"$scratch/late" 500 &
+	child=$!
+	timeout -k 5 20 "$record" -q -f --source software -o "$scratch/late.ptl" --start-at function_of_late --pid $child \
+		>"$scratch/said" 2>&1
+	[ $? -eq 4 ] && grep -q 'no process has reached function_of_late' "$scratch/said"
+	result $? 'the recording ends if the process ends before the function' || show "$scratch/said"
+	wait $child
+	"$scratch/late" 500 x &
+	child=$!
+	"$scratch/late" 1500 x &
+	other=$!
+	timeout -k 5 20 "$record" -q -f --source software -o "$scratch/late.ptl" --start-at function_of_late --pid $child \
+		--pid $other >"$scratch/said" 2>&1 &&
+		"$dump" stats "$scratch/late.ptl" >"$scratch/stats" 2>&1 &&
+		grep -q "^ *$child " "$scratch/stats" && grep -q "^ *$other " "$scratch/stats"
+	result $? 'the recording lasts until the last process has reached the function and ended' || show "$scratch/said" "$scratch/stats"
+	wait $child $other
+else
+	skip 'the end of recordings of running processes: no compiler'
+fi
+
 # ---- what does not work --------------------------------------------------------------------------
 
 record_with '--start-at phase_thirt' "$programs/attached" phases

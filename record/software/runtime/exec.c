@@ -53,8 +53,8 @@ static struct exec_tracer *take_tracer(void)
 
 	runtime_lock(&exec_lock);
 	tracer = tracers;
-	while (tracer && (__atomic_load_n(&tracer->used, __ATOMIC_ACQUIRE) ||
-			  __atomic_load_n(&tracer->alive, __ATOMIC_ACQUIRE)))
+	while (tracer &&
+	       (__atomic_load_n(&tracer->used, __ATOMIC_ACQUIRE) || __atomic_load_n(&tracer->alive, __ATOMIC_ACQUIRE)))
 		tracer = tracer->next;
 	if (!tracer) {
 		tracer = runtime_map(sizeof(*tracer) + STACK_SIZE, PROT_READ | PROT_WRITE, 0, true);
@@ -306,6 +306,24 @@ static void await_tracer(struct exec_tracer *tracer)
 		RUNTIME_CALL(SYS_futex, &tracer->ready, FUTEX_WAIT, 0, &pause, 0, 0);
 }
 
+/*
+ * A process that forbids access by its own user (PR_SET_DUMPABLE 0) permits access until the tracer has attached. The next
+ * program permits access anyway.
+ */
+static void let_tracer_attach(struct exec_tracer *tracer, int64_t pid)
+{
+	const bool forbids = RUNTIME_CALL(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0) == 0;
+
+	RUNTIME_CALL(SYS_prctl, 0x59616d61 /* PR_SET_PTRACER */, pid);
+	if (forbids)
+		RUNTIME_CALL(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
+	__atomic_store_n(&tracer->go, 1, __ATOMIC_RELEASE);
+	RUNTIME_CALL(SYS_futex, &tracer->go, FUTEX_WAKE, 1, 0, 0, 0);
+	await_tracer(tracer);
+	if (forbids)
+		RUNTIME_CALL(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
 int64_t runtime_do_exec(struct runtime_thread *thread, int64_t number)
 {
 	struct exec_tracer *tracer = take_tracer();
@@ -346,10 +364,7 @@ int64_t runtime_do_exec(struct runtime_thread *thread, int64_t number)
 			tracer->alive = 0;
 		tracer->start.tracer = (int32_t)pid;
 		if (pid > 0) {
-			RUNTIME_CALL(SYS_prctl, 0x59616d61 /* PR_SET_PTRACER */, pid);
-			__atomic_store_n(&tracer->go, 1, __ATOMIC_RELEASE);
-			RUNTIME_CALL(SYS_futex, &tracer->go, FUTEX_WAKE, 1, 0, 0, 0);
-			await_tracer(tracer);
+			let_tracer_attach(tracer, pid);
 		}
 		followed = pid > 0 && tracer->ready == 1;
 	}
