@@ -75,7 +75,7 @@ static int wait_for_program(const struct record_launch *launch, int report)
 		return 0;
 	errno = error < 0 ? -error : error;
 	if (error == -EPERM)
-		return common_fail_errno("cannot attach to %s, as below strace -f or gdb, or where ptrace is forbidden",
+		return common_fail_errno("cannot attach to %s, as under strace -f or gdb, or where ptrace is forbidden",
 					 launch->path);
 	return common_fail_errno(error < 0 ? "cannot attach to %s" : "cannot run %s", launch->path);
 }

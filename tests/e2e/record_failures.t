@@ -400,7 +400,7 @@ def under_another_tracer():
         done = subprocess.run([sys.executable, "-c", TRACER, RECORD, "-o", "traced.ptl", *options, "--", "/bin/true"], cwd=SCRATCH,
                               capture_output=True, text=True, check=False, timeout=60)
         expect_equal(done.returncode, 4, done.stderr)
-        expect("cannot attach to /bin/true, as below strace -f or gdb, or where ptrace is forbidden: Operation not permitted" in
+        expect("cannot attach to /bin/true, as under strace -f or gdb, or where ptrace is forbidden: Operation not permitted" in
                done.stderr, done.stderr)
         expect(not os.path.exists(path("traced.ptl")), "a trace without packets is left")
 
