@@ -152,7 +152,7 @@ common_src  := $(call tree,common)
 format_src  := $(call tree,format)
 provider_src := $(call tree,provider)
 # All that programs with providers need of the parts below: no library but libc.
-provider_needs := common/bytes.c common/error.c common/text/guid_name.c common/signals.c common/text/utf8.c common/vector.c format/metadata/fields.c format/metadata/schema_record.c \
+provider_needs := common/bytes.c common/error.c common/plural.c common/text/guid_name.c common/signals.c common/text/utf8.c common/vector.c format/metadata/fields.c format/metadata/schema_record.c \
 	format/metadata/map_record.c
 elf_src     := $(call tree,elf)
 query_src   := $(call tree,query)

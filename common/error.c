@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The thread-local chain of causes, stored as the text that the user reads. */
 #include "common/error.h"
+#include "common/plural.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -48,6 +49,8 @@ __attribute__((format(printf, 2, 0))) static void format_cause(char cause[CAUSE_
 {
 	if (vsnprintf(cause, CAUSE_SIZE, format, arguments) < 0)
 		cause[0] = 0;
+	if (strchr(format, *COMMON_PLURAL("", "")))
+		common_plural_choose(cause);
 }
 
 int common_fail(int status, const char *format, ...)

@@ -15,6 +15,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "common/plural.h"
 #include "common/program/message.h"
 #include "record/capture/series.h"
 #include "record/launch/signals.h"
@@ -222,7 +223,7 @@ static int repeat_all(struct repeat *repeat, int *failure)
 			return 0;
 		repeat->passed++;
 	}
-	common_message_note("no failure in %" PRIu64 " runs", repeat->runs);
+	common_message_note("no failure in %" PRIu64 " " COMMON_PLURAL("run", "runs"), repeat->runs);
 	say_passed(repeat);
 	return COMMON_EXIT_OK;
 }

@@ -7,6 +7,7 @@
 
 #include "analysis/window/window.h"
 #include "common/error.h"
+#include "common/plural.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
 #include "format/relogger/clocks.h"
@@ -210,8 +211,12 @@ static void report_order(const struct analysis_windows *causes, const struct ana
 		most = cause - effect > most ? cause - effect : most;
 	}
 	if (causes->count != effects->count)
-		common_message_warning("--order: %zu events, and %zu of --then: the last %zu have no partner",
-				       causes->count, effects->count, causes->count + effects->count - 2 * pairs);
+		common_message_warning(
+			"--order: %zu " COMMON_PLURAL(
+				"event",
+				"events") ", and %zu of --then: the last %zu " COMMON_PLURAL("has",
+											     "have") " no partner",
+			causes->count, effects->count, causes->count + effects->count - 2 * pairs);
 	if (wrong)
 		common_message_warning(
 			"--order: %zu of %zu pairs of events are out of order, the first is pair %zu: the "

@@ -9,6 +9,7 @@
 
 #include "common/bytes.h"
 #include "common/file.h"
+#include "common/plural.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
 #include "elf/debuginfod.h"
@@ -33,42 +34,66 @@ static void report_perf_outcome(const char *name, const struct perf_outcome *out
 	if (outcome->damage[0])
 		common_message_warning("%s: %s; what follows is missing", name, outcome->damage);
 	if (outcome->lost_events)
-		common_message_warning("%s: perf lost %llu events; the losses are in the trace", name,
-				       (unsigned long long)outcome->lost_events);
+		common_message_warning(
+			"%s: perf lost %llu " COMMON_PLURAL("event", "events") "; the losses are in the trace", name,
+			(unsigned long long)outcome->lost_events);
 	report_left_out(name, &outcome->left_out);
 	if (outcome->unknown_records)
-		common_message_warning("%s: %llu records of an unknown kind are not in the trace", name,
-				       (unsigned long long)outcome->unknown_records);
+		common_message_warning(
+			"%s: %llu " COMMON_PLURAL("record", "records") " of an unknown kind " COMMON_PLURAL(
+				"is", "are") " not in the trace",
+			name, (unsigned long long)outcome->unknown_records);
 	if (outcome->left_features)
-		common_message_warning("%s: %llu features of the header are damaged or too large: names of events, "
-				       "build ids or formats of tracepoints may be missing",
+		common_message_warning("%s: %llu " COMMON_PLURAL("feature", "features") " of the header " COMMON_PLURAL(
+					       "is", "are") " damaged or too large: names of events, build ids or "
+							    "formats of tracepoints may be missing",
 				       name, (unsigned long long)outcome->left_features);
 	if (outcome->damaged_records)
-		common_message_warning("%s: %llu records are damaged, and not in the trace; the first is: %s", name,
-				       (unsigned long long)outcome->damaged_records, outcome->damaged_record);
+		common_message_warning(
+			"%s: %llu " COMMON_PLURAL("record is",
+						  "records are") " damaged, and not in the trace; the first is: %s",
+			name, (unsigned long long)outcome->damaged_records, outcome->damaged_record);
 	if (outcome->large_events)
-		common_message_warning("%s: %llu samples are larger than %u bytes as events, and not in the trace",
-				       name, (unsigned long long)outcome->large_events, PTL_PAYLOAD_MAX);
+		common_message_warning(
+			"%s: %llu " COMMON_PLURAL(
+				"sample is", "samples are") " larger than %u bytes as events, and not in the trace",
+			name, (unsigned long long)outcome->large_events, PTL_PAYLOAD_MAX);
 	if (outcome->lone_stacks)
 		common_message_warning(
-			"%s: %llu samples have a copy of the stack and no registers: their calls are not "
-			"in the trace",
+			"%s: %llu " COMMON_PLURAL(
+				"sample has a copy of the stack and no registers: its calls",
+				"samples have a copy of the stack and no registers: their calls") " are not in the "
+												  "trace",
 			name, (unsigned long long)outcome->lone_stacks);
 	if (outcome->other_files)
-		common_message_warning("%s: %llu mappings are of files that this machine has in another version: "
-				       "their code is not in the trace",
-				       name, (unsigned long long)outcome->other_files);
+		common_message_warning(
+			"%s: %llu " COMMON_PLURAL("mapping is of a file",
+						  "mappings are of files") " that this machine has in another version: "
+									   "their code is not in the trace",
+			name, (unsigned long long)outcome->other_files);
 	for (size_t i = 0; i < outcome->kernel_loss_count; i++)
 		common_message_warning("%s: %s", name, outcome->kernel_losses[i]);
 	if (outcome->cut_stacks)
 		common_message_note(
-			"%s: the stacks of %llu samples end with address 0, since nothing says who called: the "
-			"program's files are not on this machine, have no .eh_frame, or perf copied too little",
+			"%s: the stacks of %llu " COMMON_PLURAL(
+				"sample",
+				"samples") " end with address 0, since nothing says who called: the program's files "
+					   "are not on this machine, have no .eh_frame, or perf copied too little",
 			name, (unsigned long long)outcome->cut_stacks);
 	if (outcome->absent_files)
-		common_message_note("%s: %llu mappings are of files that are not on this machine: their code is not "
-				    "in the trace",
-				    name, (unsigned long long)outcome->absent_files);
+		common_message_note(
+			"%s: %llu " COMMON_PLURAL(
+				"mapping is of a file that is",
+				"mappings are of files that are") " not on this machine: " COMMON_PLURAL("its",
+													 "their") " cod"
+														  "e "
+														  "is "
+														  "not "
+														  "in "
+														  "the "
+														  "trac"
+														  "e",
+			name, (unsigned long long)outcome->absent_files);
 }
 
 /* Names the files that perf archive has packed, if the archive lies beside perf.data. */

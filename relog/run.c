@@ -10,6 +10,7 @@
 #include <ptl/relogger.h>
 
 #include "common/error.h"
+#include "common/plural.h"
 #include "common/program/interrupt.h"
 #include "common/program/message.h"
 #include "common/thread_pool.h"
@@ -100,8 +101,10 @@ static bool report_damage(const struct ptl_relogger_input *input, bool repeated)
 					    damage->text);
 	}
 	if (!repeated && info.losses > REPORTED_MAX)
-		common_message_warning("%s: %zu pieces of damage in all; each is a loss record of the output",
-				       info.name, info.losses);
+		common_message_warning(
+			"%s: %zu " COMMON_PLURAL("piece",
+						 "pieces") " of damage in all; each is a loss record of the output",
+			info.name, info.losses);
 	return damaged;
 }
 

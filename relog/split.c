@@ -16,6 +16,7 @@
 #include <ptl/relogger.h>
 
 #include "common/error.h"
+#include "common/plural.h"
 #include "common/program/message.h"
 #include "common/vector.h"
 #include "relog/part_files.h"
@@ -222,7 +223,7 @@ int relog_split(const struct relog_settings *settings, bool *damaged)
 		common_message_note("%zu part%s", split.files.count, split.files.count == 1 ? "" : "s");
 	if (!status && split.large_count) {
 		common_message_warning("%zu of %zu parts could not be made smaller than asked; the largest has %" PRIu64
-				       " bytes: each needs code and rundown of its own",
+				       " " COMMON_PLURAL("byte", "bytes") ": each needs code and rundown of its own",
 				       split.large_count, split.files.count, split.largest);
 		common_message_hint("a larger --split, or --drop-code");
 	}

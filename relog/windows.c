@@ -9,6 +9,7 @@
 
 #include "analysis/window/window.h"
 #include "common/error.h"
+#include "common/plural.h"
 #include "common/program/message.h"
 #include "common/shift_time.h"
 #include "common/text/text.h"
@@ -68,7 +69,9 @@ static int choose_windows(void *context, struct ptl_relogger *relogger)
 static int check_windows(const struct windows_run *run)
 {
 	if (run->windows.untimed)
-		common_message_warning("%" PRIu64 " calls have no known time, and no window", run->windows.untimed);
+		common_message_warning("%" PRIu64
+				       " " COMMON_PLURAL("call has", "calls have") " no known time, and no window",
+				       run->windows.untimed);
 	if (run->windows.count > RELOG_WINDOWS_MAX)
 		return common_fail(PTL_MISUSE, "%zu windows; at most %u are possible", run->windows.count,
 				   RELOG_WINDOWS_MAX);
@@ -144,7 +147,7 @@ static int write_windows(struct windows_run *run, bool *damaged)
 			status = relog_part_files_write(&run->files, &span, damaged, &size);
 	}
 	if (run->windows.count > LISTED_MAX)
-		common_message_note("%zu windows in all", run->windows.count);
+		common_message_note("%zu " COMMON_PLURAL("window", "windows") " in all", run->windows.count);
 	return status;
 }
 

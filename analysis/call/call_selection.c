@@ -8,6 +8,7 @@
 
 #include "analysis/call/call_within.h"
 #include "common/error.h"
+#include "common/plural.h"
 #include "common/program/message.h"
 
 /* Returns the length of the function's name: up to a colon that is no part of "::". */
@@ -75,12 +76,18 @@ int analysis_call_selection_check(const char *text)
 
 static void note_calls(const struct analysis_call_set *set, const char *text)
 {
-	if (set->incomplete)
-		common_message_note("--calls: %" PRIu64
-				    " calls began or ended outside of the flow, and are not selected",
-				    set->incomplete);
+	if (set->incomplete) {
+		common_message_note(
+			"--calls: %" PRIu64
+			" " COMMON_PLURAL("call", "calls") " began or ended outside of the flow, and " COMMON_PLURAL(
+				"is", "are") " not selected",
+			set->incomplete);
+		common_message_hint("ptl-dump stats shows where flow is missing");
+	}
 	if (!set->count)
-		common_message_note("--calls: none of %" PRIu64 " calls is selected by '%s'", set->seen, text);
+		common_message_note("--calls: none of %" PRIu64
+				    " " COMMON_PLURAL("call", "calls") " is selected by '%s'",
+				    set->seen, text);
 }
 
 int analysis_call_selection_open(struct analysis_calls *calls, const char *text)

@@ -16,7 +16,7 @@ void analysis_warn_of_sources(struct flow_sources *sources, const char *what)
 	missing = flow_sources_missing(sources, &name);
 	if (what && requested && !found) {
 		common_message_warning("no %s: neither the trace nor this machine has debug "
-				       "information for any of the %zu images that ran",
+				       "information for any image that ran (%zu)",
 				       what, requested);
 		common_message_hint("compile with -g, and record with ptl-record --embed debug; or name the folder of "
 				    "debug files with --debug-path");

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/plural.h"
 #include "common/program/message.h"
 
 void analysis_note_nothing(const struct analysis_input *input, const char *what, bool any)
@@ -65,8 +66,11 @@ void analysis_note_lost_events(const struct ptl_trace *trace)
 		cause = cause ? cause : loss->cause;
 	}
 	if (events)
-		common_message_warning("%" PRIu64 " events were lost, at least in part, when they were recorded: %s%s",
-				       events, cause, others ? "; and for other causes" : "");
+		common_message_warning(
+			"%" PRIu64
+			" " COMMON_PLURAL("event was", "events were") " lost, at least in part, when " COMMON_PLURAL(
+				"it was", "they were") " recorded: %s%s",
+			events, cause, others ? "; and for other causes" : "");
 	else if (cause)
 		common_message_warning("events were lost, at least in part, when they were recorded: %s%s", cause,
 				       others ? "; and for other causes" : "");

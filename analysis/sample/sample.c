@@ -13,6 +13,7 @@
 #include "analysis/sample/sample_kind.h"
 #include "common/error.h"
 #include "common/hash.h"
+#include "common/plural.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
 #include "common/thread_pool.h"
@@ -417,7 +418,8 @@ static void note_sums(const struct analysis_samples *samples)
 	add_amount(&text, samples);
 	common_message_note("%s", common_text_string(&text));
 	if (samples->missed)
-		common_message_warning("%" PRIu64 " events of that name have no stack, and are left out",
+		common_message_warning("%" PRIu64 " " COMMON_PLURAL("event", "events") " of that name " COMMON_PLURAL(
+					       "has", "have") " no stack, and " COMMON_PLURAL("is", "are") " left out",
 				       samples->missed);
 	common_bytes_free(&text);
 }

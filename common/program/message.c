@@ -12,6 +12,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "common/plural.h"
 #include "common/text/utf8.h"
 
 #define LINE_SIZE 4096
@@ -120,6 +121,8 @@ __attribute__((format(printf, 3, 0))) static void print_message(int colour, cons
 
 	if (vsnprintf(text, sizeof(text), format, arguments) < 0)
 		return;
+	if (strchr(format, *COMMON_PLURAL("", "")))
+		common_plural_choose(text);
 	pthread_mutex_lock(&state.lock);
 	clear_progress();
 	if (kind)

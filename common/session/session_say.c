@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "common/plural.h"
 #include "common/program/message.h"
 #include "common/session/session_folder.h"
 
@@ -20,6 +21,7 @@ void common_session_say_waiting(const char *name, uint64_t waited)
 void common_session_say_missed(uint64_t events)
 {
 	if (events)
-		common_message_warning("missed %" PRIu64 " events: the session went on faster than they were read",
+		common_message_warning("missed %" PRIu64 " " COMMON_PLURAL(
+					       "event", "events") ": the session went on faster than they were read",
 				       events);
 }

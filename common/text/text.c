@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/plural.h"
 #include "common/text/count_text.h"
 #include "common/text/digits.h"
 #include "common/text/utf8.h"
@@ -25,6 +26,8 @@ void common_text_format(struct ptl_bytes *text, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(words, sizeof(words), format, arguments);
 	va_end(arguments);
+	if (strchr(format, *COMMON_PLURAL("", "")))
+		common_plural_choose(words);
 	common_text_add(text, words);
 }
 

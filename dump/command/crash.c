@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "analysis/function/source_note.h"
+#include "common/plural.h"
 #include "common/program/message.h"
 #include "dump/command/commands.h"
 #include "dump/crash/print.h"
@@ -34,7 +35,8 @@ static int crash_print(struct dump_run *run, struct dump_crash_report *report)
 	if (report->count)
 		analysis_warn_of_sources(report->sources, "source lines");
 	if (report->finals.gaps)
-		common_message_warning("flow is missing in %" PRIu64 " places: stacks and lines may be incomplete",
+		common_message_warning("flow is missing in %" PRIu64
+				       " " COMMON_PLURAL("place", "places") ": stacks and lines may be incomplete",
 				       report->finals.gaps);
 	if (status == 0 && !report->running)
 		status = COMMON_EXIT_FINDING;

@@ -8,6 +8,7 @@
 #include "analysis/event/event_count.h"
 #include "analysis/event/event_filter.h"
 #include "common/error.h"
+#include "common/plural.h"
 #include "common/program/message.h"
 #include "common/text/guid.h"
 #include "common/text/text.h"
@@ -347,8 +348,9 @@ static void check_names(const struct events *events)
 		return;
 	analysis_query_note_fields(&events->options->filter.where, events->run->trace);
 	if (filter->without_level) {
-		common_message_note("--level: %" PRIu64
-				    " events that fit otherwise have no level: their providers give none",
+		common_message_note("--level: %" PRIu64 " " COMMON_PLURAL(
+					    "event that fits otherwise has no level: its provider gives",
+					    "events that fit otherwise have no level: their providers give") " none",
 				    filter->without_level);
 		return;
 	}

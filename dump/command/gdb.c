@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/plural.h"
 #include "common/program/interrupt.h"
 #include "common/program/message.h"
 #include "dump/command/commands.h"
@@ -85,9 +86,10 @@ static int gdb_run(struct dump_run *run)
 	if (status == 0)
 		status = dump_gdb_files_make(&files, &process);
 	if (status == 0 && files.missing)
-		common_message_note("gdb has no names for code of %zu images, which are neither in the trace nor on "
-				    "this machine",
-				    files.missing);
+		common_message_note(
+			"gdb has no names for code of %zu " COMMON_PLURAL(
+				"image, which is", "images, which are") " neither in the trace nor on this machine",
+			files.missing);
 	if (status == 0)
 		status = gdb_connect(run, &process, &files);
 	dump_gdb_files_remove(&files);

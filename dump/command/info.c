@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/plural.h"
 #include "common/text/quote.h"
 #include "common/text/text.h"
 #include "dump/command/commands.h"
@@ -473,7 +474,8 @@ static int put_failures(struct page *page)
 		put_label(page, "failed");
 	}
 	if (brief.failures > DUMP_CRASH_BRIEF_LINES) {
-		common_text_format(&page->text, "and %zu more processes", brief.failures - DUMP_CRASH_BRIEF_LINES);
+		common_text_format(&page->text, "and %zu more " COMMON_PLURAL("process", "processes"),
+				   brief.failures - DUMP_CRASH_BRIEF_LINES);
 		put_label(page, "");
 	}
 	if (brief.failures) {

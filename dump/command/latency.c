@@ -4,6 +4,7 @@
 
 #include "analysis/call/call_latency.h"
 #include "analysis/call/call_selection.h"
+#include "common/plural.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
 #include "dump/command/commands.h"
@@ -331,11 +332,19 @@ static void note_missing(const struct latency_run *latency_run)
 {
 	const struct analysis_latency *latency = latency_run->latency;
 
-	if (latency->unfinished)
-		common_message_note("%" PRIu64 " calls began or ended outside of the flow, and are not measured",
-				    latency->unfinished);
+	if (latency->unfinished) {
+		common_message_note(
+			"%" PRIu64
+			" " COMMON_PLURAL("call", "calls") " began or ended outside of the flow, and " COMMON_PLURAL(
+				"is", "are") " not measured",
+			latency->unfinished);
+		common_message_hint("ptl-dump stats shows where flow is missing");
+	}
 	if (latency->untimed) {
-		common_message_note("%" PRIu64 " calls have no time, and are not measured", latency->untimed);
+		common_message_note("%" PRIu64
+				    " " COMMON_PLURAL("call has", "calls have") " no time, and " COMMON_PLURAL(
+					    "is", "are") " not measured",
+				    latency->untimed);
 		common_message_hint("--instructions");
 	}
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/plural.h"
 #include "common/error.h"
 #include "common/program/message.h"
 #include "common/text/digits.h"
@@ -209,8 +210,8 @@ static void show_text(struct packets *packets, const struct flow_packet_item *it
 
 	put_offset(run->out, item->offset);
 	if (item->type != FLOW_PACKET_ITEM_PACKET) {
-		fprintf(run->out, "%s! %" PRIu64 " bytes %s: %s%s\n", dump_red(run), item->size, type_name(item->type),
-			item->cause, dump_plain(run));
+		fprintf(run->out, "%s! %" PRIu64 " byte%s %s: %s%s\n", dump_red(run), item->size,
+			item->size == 1 ? "" : "s", type_name(item->type), item->cause, dump_plain(run));
 		return;
 	}
 	if (packets->options->raw)
@@ -321,9 +322,11 @@ static int show_stream(struct packets *packets, const struct ptl_stream *stream)
 	if (status < 0)
 		return status;
 	if (packets->skipped)
-		common_message_warning("stream %" PRIu32 ": %" PRIu64 " bytes in %" PRIu64 " %s are no packets",
-				       stream->id, packets->skipped, packets->places,
-				       packets->places == 1 ? "place" : "places");
+		common_message_warning(
+			"stream %" PRIu32 ": %" PRIu64
+			" " COMMON_PLURAL("byte", "bytes") " in %" PRIu64
+							   " " COMMON_PLURAL("place", "places") " %s no packets",
+			stream->id, packets->skipped, packets->places, packets->skipped == 1 ? "is" : "are");
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "analysis/function/source_note.h"
 #include "common/error.h"
+#include "common/plural.h"
 #include "common/program/message.h"
 #include "dump/command/commands.h"
 #include "dump/command/why_print.h"
@@ -70,12 +71,20 @@ static int why_check(const struct dump_options *shared)
 
 static void note_missing(const struct dump_why *why)
 {
-	if (why->set.incomplete)
-		common_message_note("%" PRIu64 " calls began or ended outside of the flow, and are not compared",
-				    why->set.incomplete);
+	if (why->set.incomplete) {
+		common_message_note(
+			"%" PRIu64
+			" " COMMON_PLURAL("call", "calls") " began or ended outside of the flow, and " COMMON_PLURAL(
+				"is", "are") " not compared",
+			why->set.incomplete);
+		common_message_hint("ptl-dump stats shows where flow is missing");
+	}
 	if (why->cut_calls)
-		common_message_note("%" PRIu64 " calls are too deep, or of too many paths, and count for their callers",
-				    why->cut_calls);
+		common_message_note(
+			"%" PRIu64
+			" " COMMON_PLURAL("call is", "calls are") " too deep, or of too many paths, and " COMMON_PLURAL(
+				"counts for its caller", "count for their callers"),
+			why->cut_calls);
 	analysis_warn_of_sources(why->sources, NULL);
 }
 

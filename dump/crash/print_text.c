@@ -5,6 +5,7 @@
 
 #include "analysis/call/call_mark.h"
 #include "common/error.h"
+#include "common/plural.h"
 #include "common/text/quote.h"
 #include "common/text/text.h"
 #include "dump/crash/print.h"
@@ -213,7 +214,7 @@ static void put_all_threads(struct crash_page *page, const struct dump_crash *cr
 		put_thread(page, &crash->threads[i]);
 	}
 	if (crash->thread_count > THREADS_SHOWN) {
-		common_text_format(&page->line, "\n... %zu more threads; --json has all",
+		common_text_format(&page->line, "\n... %zu more " COMMON_PLURAL("thread", "threads") "; --json has all",
 				   crash->thread_count - THREADS_SHOWN);
 		put_line(page);
 	}

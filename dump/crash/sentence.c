@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/plural.h"
 #include "common/text/text.h"
 #include "dump/crash/crash.h"
 #include "dump/crash/runtime_name.h"
@@ -160,7 +161,7 @@ static void threads_text(const struct dump_crash *crash, struct ptl_bytes *text)
 			dump_crash_thread_sentence(&crash->threads[i], text);
 		}
 	if (shown > THREADS)
-		common_text_format(text, "; and %zu more threads", shown - THREADS);
+		common_text_format(text, "; and %zu more " COMMON_PLURAL("thread", "threads"), shown - THREADS);
 }
 
 void dump_crash_sentence(const struct dump_crash_report *report, const struct dump_crash *crash, struct ptl_bytes *text)

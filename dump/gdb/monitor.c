@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/plural.h"
 #include "common/program/selection.h"
 #include "common/text/text.h"
 #include "dump/gdb/monitor_events.h"
@@ -245,7 +246,7 @@ static void monitor_gaps(struct dump_gdb_process *process, const char *words, st
 			number += dump_gdb_block_numbers(block);
 		}
 	}
-	common_text_format(text, "%zu gaps\n", gaps);
+	common_text_format(text, "%zu " COMMON_PLURAL("gap", "gaps") "\n", gaps);
 }
 
 /* ---- the table ----------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include "analysis/event/event_filter.h"
 #include "analysis/event/event_names.h"
 #include "common/error.h"
+#include "common/plural.h"
 #include "common/text/text.h"
 #include "dump/print/event.h"
 
@@ -163,7 +164,7 @@ void dump_gdb_monitor_events(struct dump_gdb_process *process, const char *words
 	else if (search.count > EVENTS_MAX)
 		common_text_format(text, "%zu events, of which the first %u are shown\n", search.count, EVENTS_MAX);
 	else
-		common_text_format(text, "%zu events\n", search.count);
+		common_text_format(text, "%zu " COMMON_PLURAL("event", "events") "\n", search.count);
 	free(search.places);
 }
 

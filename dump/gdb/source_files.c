@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "common/plural.h"
 #include "common/program/message.h"
 #include "dump/gdb/folder.h"
 #include "flow/symbol/source_store.h"
@@ -78,7 +79,9 @@ int dump_gdb_sources_write(const char *folder, struct ptl_trace *trace, size_t *
 		free(data);
 	}
 	if (cut)
-		common_message_note("gdb has no text of %llu source files of the trace, which are too large",
-				    (unsigned long long)cut);
+		common_message_note(
+			"gdb has no text of %llu source " COMMON_PLURAL("file of the trace, which is",
+									"files of the trace, which are") " too large",
+			(unsigned long long)cut);
 	return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "common/plural.h"
 #include "common/program/message.h"
 #include "common/vector.h"
 #include "dump/run/source_map.h"
@@ -141,9 +142,10 @@ void dump_source_texts_warn(const struct dump_source_texts *texts)
 		common_message_warning("%s is newer than the trace: its lines may not be those that ran",
 				       texts->a_newer);
 	else if (texts->newer)
-		common_message_warning("%s and %zu more source files are newer than the trace: their lines may not be "
-				       "those that ran",
-				       texts->a_newer, texts->newer - 1);
+		common_message_warning(
+			"%s and %zu more source " COMMON_PLURAL(
+				"file", "files") " are newer than the trace: their lines may not be those that ran",
+			texts->a_newer, texts->newer - 1);
 	if (texts->ambiguous)
 		common_message_warning(
 			"the trace has several contents of %zu source file%s, as a merged trace may have: the "

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/plural.h"
 #include "common/program/message.h"
 #include "common/text/nearest.h"
 #include "common/text/program_name.h"
@@ -248,9 +249,11 @@ int dump_run_timeline(const struct dump_run *run, struct flow_timeline **timelin
 	}
 	skipped = flow_timeline_skipped(*timeline);
 	if (skipped)
-		common_message_warning("%s: %" PRIu64 " events about processes, threads and images were "
-				       "not understood",
-				       run->path, skipped);
+		common_message_warning(
+			"%s: %" PRIu64
+			" " COMMON_PLURAL("event", "events") " about processes, threads and images " COMMON_PLURAL(
+				"was", "were") " not understood",
+			run->path, skipped);
 	return 0;
 }
 
@@ -374,12 +377,14 @@ void dump_run_warn_symbols(const struct dump_run *run, const struct flow_symbols
 
 	if (replaced)
 		common_message_note(
-			"%zu functions made at run time were replaced by later functions at an unknown time: code at "
-			"their addresses has the name of the last function, whenever it ran",
+			"%zu " COMMON_PLURAL("function", "functions") " made at run time " COMMON_PLURAL(
+				"was", "were") " replaced by later functions at an unknown time: code at their "
+					       "addresses has the name of the last function, whenever it ran",
 			replaced);
 	if (!count)
 		return;
-	common_message_warning("%zu symbol tables could not be read: names are missing", count);
+	common_message_warning("%zu symbol " COMMON_PLURAL("table", "tables") " could not be read: names are missing",
+			       count);
 	dump_run_hint_code(run);
 }
 

@@ -9,6 +9,7 @@
 
 #include "common/content/http.h"
 #include "common/error.h"
+#include "common/plural.h"
 #include "common/program/message.h"
 #include "dump/run/command.h"
 #include "dump/run/etl_input.h"
@@ -185,7 +186,8 @@ bool dump_run_report(const struct dump_run *run, bool lists_it)
 	if (run->merged)
 		places = report_shards(run, places);
 	if (places > DAMAGE_SHOWN)
-		common_message_warning("%s: %zu more places are damaged", run->path, places - DAMAGE_SHOWN);
+		common_message_warning("%s: %zu more " COMMON_PLURAL("place is", "places are") " damaged", run->path,
+				       places - DAMAGE_SHOWN);
 	if (places && !lists_it && strcmp(run->path, "-") != 0)
 		common_message_hint("ptl-dump info --check %s    lists all that is damaged or lost", run->path);
 	return places > 0;

@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/partition.h"
+#include "common/plural.h"
 #include "common/text/text.h"
 
 /* ---- choice of the slow calls -------------------------------------------------------------------- */
@@ -207,7 +208,9 @@ int dump_why_choose(struct dump_why *why)
 static int fail_empty(const struct dump_why *why)
 {
 	if (why->set.incomplete)
-		return common_fail(PTL_MISUSE, "all %" PRIu64 " calls began or ended outside of the flow",
+		return common_fail(PTL_MISUSE,
+				   "all %" PRIu64
+				   " " COMMON_PLURAL("call", "calls") " began or ended outside of the flow",
 				   why->set.incomplete);
 	return common_fail(PTL_MISUSE, "no call of '%s' is in the flow", why->set.matches.pattern);
 }

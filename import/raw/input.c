@@ -15,6 +15,7 @@
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/file.h"
+#include "common/plural.h"
 #include "common/program/interrupt.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
@@ -335,8 +336,9 @@ static int finish_pt(struct raw *raw, struct pt_input *pt, const char *name)
 				   (unsigned long long)pt->psbs.scan.offset);
 	raw->has_tsc |= pt->psbs.has_tsc;
 	format_input_hash_finish(pt->hash, &origin);
-	common_message_note("%s: %llu bytes, %llu PSB%s", name, (unsigned long long)pt->psbs.scan.offset,
-			    (unsigned long long)pt->psbs.scan.found, pt->psbs.scan.found == 1 ? "" : "s");
+	common_message_note("%s: %llu " COMMON_PLURAL("byte", "bytes") ", %llu PSB%s", name,
+			    (unsigned long long)pt->psbs.scan.offset, (unsigned long long)pt->psbs.scan.found,
+			    pt->psbs.scan.found == 1 ? "" : "s");
 	return import_spool_origin(raw->spool, &origin);
 }
 

@@ -11,6 +11,7 @@
 #include <ptl/relogger.h>
 
 #include "common/error.h"
+#include "common/plural.h"
 #include "format/relogger/unfinished.h"
 #include "record/capture/background.h"
 
@@ -113,8 +114,9 @@ static int check_inputs(const struct record_keeper *keeper, const struct ptl_rel
 		ptl_relogger_input_info(ptl_relogger_input_at(relogger, i), &info);
 		losses += info.losses;
 	}
-	return losses ? common_fail(PTL_SYSTEM, "%s lacks what could not be read back in %zu places", keeper->path,
-				    losses)
+	return losses ? common_fail(PTL_SYSTEM,
+				    "%s lacks what could not be read back in %zu " COMMON_PLURAL("place", "places"),
+				    keeper->path, losses)
 		      : 0;
 }
 

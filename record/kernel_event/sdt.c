@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/plural.h"
 #include "common/program/message.h"
 #include "common/text/json.h"
 #include "common/text/text.h"
@@ -69,7 +70,8 @@ static int take_probe(void *context, const struct elf_sdt_probe *probe)
 static void say_left_out(const struct search *search)
 {
 	if (search->left_out)
-		common_message_note("%s: %u of its arguments cannot be fetched by the kernel, and are left out",
+		common_message_note("%s: %u of its arguments cannot be fetched by the kernel, and " COMMON_PLURAL(
+					    "is", "are") " left out",
 				    search->event->name, search->left_out);
 	if (search->refused)
 		common_message_note("%s: %u of %u places are left out, whose arguments have other types",

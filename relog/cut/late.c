@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "common/plural.h"
 #include "common/program/message.h"
 
 static int report_late_process(struct ptl_relogger *relogger, struct ptl_state *state,
@@ -55,8 +56,9 @@ void relog_late_warn(const struct relog_late *late)
 {
 	if (late->processes) {
 		common_message_warning(
-			"%zu processes began to run what was asked for more than a second after their start: "
-			"what they did before is missing, and is a loss",
+			"%zu " COMMON_PLURAL("process",
+					     "processes") " began to run what was asked for more than a second after "
+							  "their start: what they did before is missing, and is a loss",
 			late->processes);
 		common_message_hint("cut the whole trace when it is over: the same command on its file");
 	}

@@ -13,6 +13,7 @@
 
 #include "common/error.h"
 #include "common/hash_map.h"
+#include "common/plural.h"
 #include "common/program/message.h"
 #include "elf/debuginfod.h"
 #include "elf/image_store.h"
@@ -319,8 +320,10 @@ static int embed_end(void *context, struct ptl_relogger *relogger)
 	if (embed->sources)
 		flow_source_store_report(embed->sources);
 	if (elf_image_store_cut_names(embed->store))
-		common_message_warning("%llu names of functions overlap in a file, and were cut",
-				       (unsigned long long)elf_image_store_cut_names(embed->store));
+		common_message_warning(
+			"%llu " COMMON_PLURAL("name of a function overlaps another one in a file, and was",
+					      "names of functions overlap in a file, and were") " cut",
+			(unsigned long long)elf_image_store_cut_names(embed->store));
 	if (!status && embed->lacking)
 		common_message_note(
 			"of %llu symbol tables and debug files that the trace lacks, %llu are found and added",

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "common/plural.h"
 #include "common/program/message.h"
 #include "format/event/kernel_class.h"
 #include "relog/redact/blob.h"
@@ -96,8 +97,9 @@ void relog_live_blobs_free(struct relog_live_blobs *blobs)
 {
 	if (blobs->late) {
 		common_message_warning(
-			"%zu pieces of code or symbols with text that was to go came later than what names "
-			"them: they are left out",
+			"%zu " COMMON_PLURAL("piece", "pieces") " of code or symbols with text that was to go came "
+								"later than what names " COMMON_PLURAL(
+									"it: it is", "them: they are") " left out",
 			blobs->late);
 		common_message_hint("the same command on the whole trace keeps them, redacted");
 	}

@@ -14,6 +14,7 @@
 #include <ptl/kernel.h>
 
 #include "common/error.h"
+#include "common/plural.h"
 #include "common/program/message.h"
 #include "common/sha256.h"
 #include "common/vector.h"
@@ -511,12 +512,15 @@ static void free_redact(void *state)
 	struct redact *redact = state;
 
 	if (redact->dropped)
-		common_message_note("%zu blobs were left out: debug information, and what cannot be searched",
-				    redact->dropped);
+		common_message_note(
+			"%zu " COMMON_PLURAL("blob was",
+					     "blobs were") " left out: debug information, and what cannot be searched",
+			redact->dropped);
 	if (redact->left) {
 		common_message_warning(
-			"%zu blobs of code hold text that was to go among bytes that may be instructions: it "
-			"stays there",
+			"%zu " COMMON_PLURAL("blob of code holds",
+					     "blobs of code hold") " text that was to go among bytes that may be "
+								   "instructions: it stays there",
 			redact->left);
 		common_message_hint(
 			"a recording with --embed debug tells data from instructions; --drop-code leaves code out");

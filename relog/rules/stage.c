@@ -11,6 +11,7 @@
 #include "analysis/call/call_selection.h"
 #include "common/error.h"
 #include "common/file.h"
+#include "common/plural.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
 #include "format/metadata/metadata.h"
@@ -274,8 +275,9 @@ static void note_ptwrites(const struct stage *stage)
 		note_repeated(stage, ptwrite, i);
 		if (counts.misfits)
 			common_message_warning(
-				"%s:%u:%u: %" PRIu64 " PTWRITE packets do not fit the %u bytes of the fields, "
-				"and become no events",
+				"%s:%u:%u: %" PRIu64
+				" PTWRITE " COMMON_PLURAL("packet does", "packets do") " not fit the %u " COMMON_PLURAL(
+					"byte", "bytes") " of the fields: no event",
 				stage->rules.name, ptwrite->at.line, ptwrite->at.column, counts.misfits, ptwrite->size);
 		if (counts.untimed)
 			common_message_warning("%s:%u:%u: the times of %" PRIu64 " PTWRITE packets are unknown; their "

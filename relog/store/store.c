@@ -11,6 +11,7 @@
 #include "common/content/http.h"
 #include "common/error.h"
 #include "common/hash_map.h"
+#include "common/plural.h"
 #include "common/program/message.h"
 #include "common/sha256.h"
 #include "format/metadata/metadata.h"
@@ -195,7 +196,9 @@ static int store_end(void *context, struct ptl_relogger *relogger)
 		common_message_warning("%s", why);
 	if (store->missing)
 		common_message_warning(
-			"%llu pieces of code, symbols or debug information are not in %s, nor in the input",
+			"%llu " COMMON_PLURAL("piece", "pieces") " of code, symbols or debug "
+								 "information " COMMON_PLURAL(
+									 "is", "are") " not in %s, nor in the input",
 			(unsigned long long)store->missing, store->settings->attach_code);
 	return 0;
 }
@@ -206,13 +209,18 @@ static void free_store(void *state)
 
 	if (store->left)
 		common_message_warning(
-			"%llu pieces of code or debug information are too large for --memory-limit, and stay in "
-			"the output",
+			"%llu " COMMON_PLURAL("piece", "pieces") " of code or debug information " COMMON_PLURAL(
+				"is",
+				"are") " too large for --memory-limit, and " COMMON_PLURAL("stays",
+											   "stay") " in the output",
 			(unsigned long long)store->left);
 	if (store->settings->detach_code && !store->settings->quiet)
-		common_message_note("%llu pieces of code and symbols (%.1f MB) are in %s; it had %llu of them before",
-				    (unsigned long long)store->moved, (double)store->bytes / 1e6,
-				    store->settings->detach_code, (unsigned long long)store->there);
+		common_message_note(
+			"%llu " COMMON_PLURAL(
+				"piece",
+				"pieces") " of code and symbols (%.1f MB) are in %s; it had %llu of them before",
+			(unsigned long long)store->moved, (double)store->bytes / 1e6, store->settings->detach_code,
+			(unsigned long long)store->there);
 	common_bytes_free(&store->storage);
 	common_byte_map_free(&store->attached);
 	common_content_remote_close(store->remote);

@@ -137,9 +137,9 @@ def events(name):
     line = re.search(r"^ *([\d.]+)  (\d+) +(\d+|-)  Kernel/Signal/Fatal  .*Signal=11", got.stdout, re.M)
     check("the fatal signal stands behind the last instruction of its thread", line and int(line[2]) == fatal["tid"] and
           int(line[3]) == counts[fatal["tid"]] + 1, counts, got)
-    check("monitor events NAME lists these events alone", "\n1 events\n" in got.stdout, got)
+    check("monitor events NAME lists these events alone", "\n1 event\n" in got.stdout, got)
     starts = [json.loads(one)["time"] for one in output(DUMP, "events", "--json", "--event", "Thread/Start", name).splitlines()]
-    ends = re.findall(r"^thread \d+[^:]*: [\d.]+ ms to ([\d.]+) ms", got.stdout.split("1 events", 1)[-1], re.M)
+    ends = re.findall(r"^thread \d+[^:]*: [\d.]+ ms to ([\d.]+) ms", got.stdout.split("1 event\n", 1)[-1], re.M)
     check("monitor event moves the window before the event", len(starts) >= 2 and ends and
           all(float(end) * 1e6 <= starts[-1] + 1 for end in ends), starts, ends, got)
     check("monitor event needs a name", "event needs the name of an event" in got.stdout, got)

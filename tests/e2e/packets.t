@@ -99,7 +99,7 @@ run(relog, "-q", "-f", "--pt", "errata.pt", "--memory", "memory.raw", "--memory-
     "-o", "errata.ptl")
 got = packets("errata.ptl")
 check("a packet that an erratum damages", texts(got.stdout)[3:] == ["ovf", "fup 0x401000 form=full"] and got.stderr == "" and
-      "! 1 bytes damaged: CYC that OVF overwrites (erratum SKD007)" in got.stdout, got)
+      "! 1 byte damaged: CYC that OVF overwrites (erratum SKD007)" in got.stdout, got)
 objects = [json.loads(line) for line in packets("--json", "errata.ptl").stdout.splitlines()]
 check("JSON of it", {"damaged": 1, "cause": "CYC that OVF overwrites (erratum SKD007)"}.items() <= objects[4].items(),
       objects[4])
@@ -158,7 +158,7 @@ trace("large.ptl", "large.pt")
 got = packets("--kind=cbr,tip.pge", "large.ptl")
 check("a large stream", texts(got.stdout) == ["tip.pge 0x401000", "cbr 1"] and got.returncode == 0 and
       len(read("large.pt")) > 45_000_000, got.stdout[:1000])
-check("its damage", "! 1 bytes skipped: unknown opcode 05" in got.stdout, got.stdout[:1000])
+check("its damage", "! 1 byte skipped: unknown opcode 05" in got.stdout, got.stdout[:1000])
 got = run("/bin/sh", "-c", f"ulimit -v 400000; exec '{dump}' packets --kind cbr large.ptl")
 check("within 400 MB of address space", texts(got.stdout) == ["cbr 1"], got)
 

@@ -115,7 +115,7 @@ finish(recorder)
 status, err = end(process)
 live = json.loads(run(DUMP, "info", "--json", "live.ptl").stdout)
 shown = [json.loads(line) for line in dump("live.ptl", "processes", "--json").splitlines()]
-check("a process that is known too late is kept from there on", status == 0 and "1 processes began to run" in err and
+check("a process that is known too late is kept from there on", status == 0 and "1 process began to run" in err and
       any("cat" in json.dumps(each) for each in shown), status, err, shown)
 check("and what is missing of it is a loss", any("had passed when" in json.dumps(loss) for loss in live["losses"]), live["losses"])
 

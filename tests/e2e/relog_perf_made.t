@@ -268,7 +268,7 @@ def left_out():
     done = run(relog, "-f", "left.data", "-o", "left.ptl")
     losses = [(loss["kind"], loss["count"], loss["cause"]) for loss in json.loads(run(dump, "info", "--json", "left.ptl").stdout)["losses"]]
     check("left out: by kind in info and in messages", done.returncode == 0 and "3 records of an unknown kind" in done.stderr and
-          "1 mappings are of files that are not on this machine" in done.stderr and
+          "1 mapping is of a file that is not on this machine: its code is not in the trace" in done.stderr and
           sorted(loss for loss in losses if loss[0] != "left out") ==
           [("code", 1, "files of mappings were not on the machine of the import"),
            ("events", 1, "records of an unknown kind: type 301"),

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/plural.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
 #include "dump/command/commands.h"
@@ -135,8 +136,10 @@ static void note_changes(const struct analysis_changes *changes)
 			common_message_note("%s is changed, but is no source of code that ran",
 					    changed_path(changes->files[i].path));
 	if (count > CHANGES_NAMED)
-		common_message_note("%zu more files are changed that are no source of code that ran",
-				    count - CHANGES_NAMED);
+		common_message_note(
+			"%zu more " COMMON_PLURAL("file is changed that is",
+						  "files are changed that are") " no source of code that ran",
+			count - CHANGES_NAMED);
 }
 
 /* Warns of --source patterns without a match: a misspelt pattern would look like code that did not run. */
@@ -162,7 +165,8 @@ static void note_missing(const struct analysis_coverage *coverage)
 	if (coverage->changes)
 		note_changes(coverage->changes);
 	if (coverage->gaps)
-		common_message_warning("flow is missing in %" PRIu64 " places: what ran there is not counted",
+		common_message_warning("flow is missing in %" PRIu64
+				       " " COMMON_PLURAL("place", "places") ": what ran there is not counted",
 				       coverage->gaps);
 	for (size_t i = 0; i < coverage->file_count; i++)
 		any |= coverage->files[i].line_count > 0;

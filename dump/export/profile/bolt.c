@@ -16,6 +16,7 @@
 #include "analysis/profile/profile.h"
 #include "common/error.h"
 #include "common/file.h"
+#include "common/plural.h"
 #include "common/program/message.h"
 #include "common/text/text.h"
 #include "common/vector.h"
@@ -346,8 +347,8 @@ static void note_others(const char *path, size_t others)
 {
 	if (!others)
 		return;
-	common_message_note("the profile is of %s, which executed most; --image selects one of the %zu others, and "
-			    "--output-dir writes a profile of each",
+	common_message_note("the profile is of %s, which executed most; --image selects one of %zu " COMMON_PLURAL(
+				    "other", "others") ", and --output-dir writes a profile of each",
 			    path, others);
 }
 
