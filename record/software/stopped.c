@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -288,8 +289,9 @@ static bool explain(struct software_stopped *stopped, uint32_t result)
 			    stopped->pid, 2 * stopped->count);
 	case RUNTIME_ATTACH_NO_CACHE:
 		return fail(stopped,
-			    "process %d gets no memory for translated code: a policy (SELinux, PR_SET_MDWE, systemd's "
-			    "MemoryDenyWriteExecute=) forbids memory that is writable and executable",
+			    "process %d gets no memory for translated code: it has too little address space (ulimit "
+			    "-v), or a policy (SELinux, PR_SET_MDWE, systemd's MemoryDenyWriteExecute=) forbids memory "
+			    "that is writable and executable",
 			    stopped->pid);
 	case RUNTIME_ATTACH_NO_ARENA:
 		return fail(stopped,
@@ -334,6 +336,33 @@ static uint64_t map_scratch(const struct software_tracee *tracee, uint64_t size)
 						    MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0);
 
 	return result < 0 ? 0 : (uint64_t)result;
+}
+
+/* Finds the process's next mapping of the arena behind the address. */
+static bool find_arena(pid_t pid, const struct stat *arena, uint64_t behind, struct record_map_entry *entry)
+{
+	struct record_maps maps;
+	bool found = false;
+
+	record_maps_open(&maps, (uint32_t)pid);
+	while (!found && record_maps_next(&maps, entry))
+		found = entry->base >= behind && entry->inode == arena->st_ino && entry->device == arena->st_dev;
+	record_maps_close(&maps);
+	return found;
+}
+
+/* After a failure: takes the runtime and the arena out of the process. */
+static void unmap_runtime(const struct software_stopped *stopped, const struct software_tracee *tracee,
+			  const struct channel_config *config)
+{
+	static struct record_map_entry entry;
+	struct stat arena;
+
+	entry.end = 0;
+	if (stat(config->arena_path, &arena) < 0)
+		return;
+	while (find_arena(stopped->pid, &arena, entry.end, &entry))
+		software_tracee_call(tracee, SYS_munmap, entry.base, entry.end - entry.base, 0, 0, 0, 0);
 }
 
 /*
@@ -411,9 +440,13 @@ bool software_stopped_inject(struct software_stopped *stopped, const struct chan
 		     : fail(stopped, "process %d gets no memory", stopped->pid);
 	for (size_t i = 0; done && i < stopped->count; i++)
 		enter_runtime(&stopped->threads[i], attach, config, attach->threads[i].thread);
-	if (!done)
+	if (!done) {
+		unmap_runtime(stopped, &tracee, config);
+		if (where)
+			software_tracee_call(&tracee, SYS_munmap, where, all, 0, 0, 0, 0);
 		go_back(&stopped->threads[0]);
-	else
+	}
+	if (done)
 		stopped->count = stopped->confirmed = 0;
 	free(attach);
 	return done;

@@ -198,6 +198,16 @@ kill $tracer
 wait $tracer 2>/dev/null
 end
 
+# A process without address space for the cache, and its memory after the refusal.
+sh -c 'ulimit -v 60000; exec "$0" 20' "$(command -v sleep)" &
+child=$!
+sleep 0.3
+refused 'a process with too little address space' 'it has too little address space (ulimit -v)' "$child"
+! grep -q ptl-arena "/proc/$child/maps" && ! find "/proc/$child/fd" -lname '*ptl-arena*' | grep -q .
+result $? 'a process that is not attached to keeps neither memory nor descriptor of the recorder' || show "/proc/$child/maps"
+kill $child
+wait $child 2>/dev/null
+
 # A process whose main thread has ended.
 "$python" -c 'import ctypes, threading, time
 threading.Thread(target=time.sleep, args=(30,)).start()

@@ -89,10 +89,11 @@ static enum runtime_attach_result make_threads(void)
 static enum runtime_attach_result prepare(void)
 {
 	enum runtime_attach_result result;
+	const bool is_mapped = runtime_map_arena(attach->arena, attach->base, attach->size);
 
-	if (!runtime_map_arena(attach->arena, attach->base, attach->size))
-		return RUNTIME_ATTACH_NO_ARENA;
 	RUNTIME_CALL(SYS_close, attach->arena);
+	if (!is_mapped)
+		return RUNTIME_ATTACH_NO_ARENA;
 	runtime_add_area((uint64_t)attach, (uint64_t)attach + attach->all);
 	runtime.pid = attach->pid;
 	if (!runtime_cache_start())
