@@ -195,6 +195,7 @@ else:
     same_history(record("threads.ptl", path("threads")), path("threads"), 5000)
     # Code, symbols and debug information of the trace stand for files that are gone.
     os.rename(path("deaths"), path("gone"))
+    flow.cache_clear()
     same_history("deaths.ptl", path("deaths"))
     crash("deaths.ptl")
     os.mkdir(path("debug"))

@@ -94,6 +94,7 @@ def deleted_library():
     before = gdb(trace, "break library_sum", "reverse-continue", "backtrace", "info sharedlibrary")
     os.remove(path("liblibrary.so"))
     os.remove(path("user"))
+    flow.cache_clear()
     # The start files of both files have functions of equal names.
     same_history(trace, path("user"), like="main|twice")
     same_history(trace, path("liblibrary.so"), like="library_sum")

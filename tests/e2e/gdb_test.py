@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Shared by tests of ptl-dump gdb: programs, and comparisons of gdb's history with ptl-dump flow and calls.
 """PTL_GDB names another gdb than the one of PATH."""
+import collections
+import functools
+import itertools
 import json
 import os
 import re
+import subprocess
 
-from scratch_test import DUMP, RECORD, check, output, path, run, scratch
+from scratch_test import DUMP, RECORD, Failed, check, output, path, run, scratch
 
 GDB = os.environ.get("PTL_GDB", "gdb")
 SOURCES = os.path.join(os.environ["PTL_TESTDATA"], "programs")
@@ -22,14 +26,30 @@ def gdb(name, *commands, options=()):
     return got
 
 
-def flow(name, *options):
-    """The address, function and image of the instructions of each thread."""
+def thread_of(line):
+    return int(re.search(rb'"tid":(\d+)', line)[1])
+
+
+@functools.lru_cache(maxsize=2)
+def flow(name, *options, most=None):
+    """The address, function and image of the instructions of each thread, or of its last `most` instructions. Remembers two
+    answers: a test that changes what PTL finds beside the trace calls flow.cache_clear()."""
     threads = {}
-    for line in output(DUMP, "flow", "--level", "insn", "--json", *options, name).splitlines():
-        item = json.loads(line)
-        if item["type"] == "instruction":
-            threads.setdefault(item["tid"], []).append((int(item["ip"], 16), item.get("symbol"), item.get("image")))
-    return threads
+    with subprocess.Popen([DUMP, "flow", "--level", "insn", "--json", *options, name], cwd=scratch, stdout=subprocess.PIPE) as shown:
+        while lines := shown.stdout.readlines(1 << 20):
+            # Threads come one after the other: most pieces have lines of a single thread.
+            same = thread_of(lines[0]) == thread_of(lines[-1])
+            for tid, part in ((thread_of(lines[0]), lines),) if same else itertools.groupby(lines, thread_of):
+                # Some lines are no instructions.
+                threads.setdefault(tid, collections.deque(maxlen=most and 2 * most)).extend(part)
+    if shown.returncode:
+        raise Failed(f"status {shown.returncode} of ptl-dump flow {name}")
+    found = {}
+    for tid, lines in threads.items():
+        items = [item for item in map(json.loads, lines) if item["type"] == "instruction"]
+        if items:
+            found[tid] = [(int(item["ip"], 16), item.get("symbol"), item.get("image")) for item in items[-(most or 0):]]
+    return found
 
 
 def build(name, *options, source=None):
@@ -79,21 +99,21 @@ def histories(name, *options):
     return got, threads
 
 
-def same_history(name, program, most=10**6, flow_options=(), options=(), like=""):
-    """gdb has the last instructions of flow. Behind them is an instruction that did not complete, if flow knows
-    one. like: pattern of the compared functions."""
-    want = {tid: instructions[-most:] for tid, instructions in flow(name, *flow_options).items()}
-    got, threads = histories(name, "--instructions", str(most), *options)
+def same_history(name, program, most=None, flow_options=(), options=(), like=""):
+    """gdb has the instructions of flow, or the last `most` instructions of each thread. Behind them is an instruction that did
+    not complete, if flow knows one. like: pattern of the compared functions."""
+    want = flow(name, *flow_options, most=most) if most else flow(name, *flow_options)
+    got, threads = histories(name, "--instructions", str(most or 10**6), *options)
     check(f"{name}: gdb has the threads of flow", set(threads) == set(want) and want, got, sorted(want))
     wrong, wrong_functions, all_names = [], [], set()
     for tid, instructions in want.items():
         addresses, functions = threads.get(tid, ([], []))
         here = [one[0] for one in instructions]
         # A window begins with a whole block.
-        if len(here) == most:
+        if most and len(here) == most:
             here = here[-(len(addresses) - 1):] if addresses[-1] != here[-1] else here[-len(addresses):]
             instructions = instructions[-len(here):]
-        if addresses[:len(here)] != here or len(addresses) > len(here) + 1 or len(here) < min(len(want[tid]), most - 1000):
+        if addresses[:len(here)] != here or len(addresses) > len(here) + 1 or len(here) < min(len(want[tid]), most - 1000 if most else len(want[tid])):
             wrong.append((tid, len(here), len(addresses)))
         functions = [plain(one) for one in functions]
         instructions = [(one[0], plain(one[1]), one[2]) for one in instructions]
