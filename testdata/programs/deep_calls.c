@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Recursion about as deep as a 64-entry return stack, and deeper, repeatedly; prints the number of calls. */
+/*
+ * Recursion about as deep as a 64-entry return stack, deeper, and deeper than the software source's 960 entries, which it
+ * then moves; prints the number of calls.
+ */
 #include "check.h"
 
 __attribute__((noipa)) static unsigned descend(unsigned n)
@@ -15,8 +18,10 @@ int main(void)
 {
 	unsigned calls = 0, sum = 0;
 
-	for (unsigned depth = 0; depth < 160; depth++) {
-		const unsigned n = depth < 120 ? 55 + depth % 20 : 60 + 7 * (depth - 120);
+	for (unsigned depth = 0; depth < 164; depth++) {
+		const unsigned n = depth < 4     ? 955 + 400 * depth
+				   : depth < 124 ? 55 + depth % 20
+						 : 60 + 7 * (depth - 124);
 
 		sum += descend(n);
 		calls += n + 1;

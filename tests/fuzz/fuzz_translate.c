@@ -18,13 +18,20 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint8_t code[TRANSLATE_CODE_MAX + TRANSLATE_COLD_MAX];
+static struct translate_return_site return_site;
 static uint32_t exits;
 
 static uint32_t add_exit(const struct translate_exit *exit)
 {
-	if (exit->site < code || exit->site + 4 > code + sizeof(code))
+	if (exit->return_site ? exit->return_site != &return_site
+			      : exit->site < code || exit->site + 4 > code + sizeof(code))
 		abort();
 	return exits++;
+}
+
+static struct translate_return_site *add_return_site(void)
+{
+	return &return_site;
 }
 
 /* Every call finds the input's bytes at its target, so that some calls lead to linkage stubs. */
@@ -110,6 +117,8 @@ static void translate(uint8_t options, const uint8_t *bytes, size_t size)
 		.cold = code + TRANSLATE_CODE_MAX,
 		.options = {options & 1, options & 2, options & 4, options & 8, options & 16},
 		.add_exit = add_exit,
+		.add_return_site = add_return_site,
+		.return_sites = (const uint8_t *)&return_site,
 		.read_code = read_code,
 	};
 	input = bytes;

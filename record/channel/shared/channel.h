@@ -29,10 +29,10 @@
  */
 
 #define CHANNEL_MAGIC 0x314e4148434c5450ull /* "PTLCHAN1" in memory */
-#define CHANNEL_VERSION 10u
+#define CHANNEL_VERSION 11u
 #define CHANNEL_CPUS_MAX 64u
 #define CHANNEL_HEADER_SIZE 16384u
-#define CHANNEL_SLOT_STATE_SIZE 8192u
+#define CHANNEL_SLOT_STATE_SIZE 16384u
 #define CHANNEL_TARGETS_SIZE 65536u /* bytes of a thread's table of indirect branch targets; zero in a free slot */
 /* The producer may write this many bytes past the end of the PT ring before copying the bytes to the ring's start. */
 #define CHANNEL_PT_SLACK 4096u
@@ -143,7 +143,6 @@ enum channel_slot_status {
 				   */
 };
 
-#define CHANNEL_RETURN_STACK_SIZE 64u /* depth of Intel PT's return stack */
 
 /*
  * Lets the recorder, as tracer, get a thread of the runtime out of a system call at the end of a recording: the

@@ -31,7 +31,7 @@ bool runtime_cache_start(void)
 	runtime_cache.reserve = runtime_map(RESERVE_PAGES * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, 0, true);
 	runtime_cache.table = runtime_map(RUNTIME_TABLE_SIZE * sizeof(*runtime_cache.table), PROT_READ | PROT_WRITE, 0,
 					  true);
-	return runtime_cache.reserve && runtime_cache.table;
+	return runtime_cache.reserve && runtime_cache.table && runtime_cache_add_return_site();
 }
 
 uint8_t *runtime_cache_departure(void)
@@ -50,6 +50,11 @@ bool runtime_cache_is_full(void)
 struct cache_block **runtime_cache_table(void)
 {
 	return runtime_cache.table;
+}
+
+uint8_t *runtime_cache_return_sites(void)
+{
+	return (uint8_t *)runtime_cache.return_sites;
 }
 
 /* ---- room ---- */
@@ -301,6 +306,8 @@ static struct cache_block *translate(struct runtime_thread *thread, uint64_t pc,
 	runtime_cache.work.code = runtime_cache_lead(chunk, has_entry, number);
 	runtime_cache.work.cold = chunk->cold;
 	runtime_cache.work.add_exit = runtime_cache_add_exit;
+	runtime_cache.work.add_return_site = runtime_cache_add_return_site;
+	runtime_cache.work.return_sites = (const uint8_t *)runtime_cache.return_sites;
 	runtime_cache.work.read_code = read_code;
 	runtime_cache.work.find_place = runtime_values_known() ? runtime_values_place : NULL;
 	runtime_cache.work.find_loop = runtime_values_known() ? runtime_values_loop : NULL;
@@ -372,7 +379,7 @@ const void *runtime_cache_find(struct runtime_thread *thread, uint64_t pc, const
 	/* The delivery of a signal may have changed the pc. */
 	if (thread->reason == RUNTIME_REASON_LINK && runtime_cache.exits[thread->exit & 0xffffffff].pc == pc)
 		number = thread->exit & 0xffffffff;
-	wants_entry |= number != NO_EXIT && runtime_cache.exits[number].is_return;
+	wants_entry |= number != NO_EXIT && runtime_cache.exits[number].return_site;
 	if (!block)
 		block = translate(thread, pc, wants_entry, number);
 	if (block && entry) {

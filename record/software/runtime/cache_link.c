@@ -2,6 +2,7 @@
 /*
  * Ways from block to block: exits, and the code before a block's head.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/vector.h"
@@ -11,6 +12,8 @@
 /* jmp [rip], followed by an address of 8 bytes */
 #define FAR_JUMP_SIZE 14u
 #define JUMP_SIZE 5u
+/* number of return sites that are allocated at once */
+#define RETURN_SITES 1000u
 
 bool runtime_cache_reaches(const struct cache_chunk *chunk, uint64_t pc)
 {
@@ -27,6 +30,30 @@ uint32_t runtime_cache_add_exit(const struct translate_exit *exit)
 	}
 	runtime_cache.exits[runtime_cache.exit_count] = *exit;
 	return (uint32_t)runtime_cache.exit_count++;
+}
+
+struct translate_return_site *runtime_cache_add_return_site(void)
+{
+	struct runtime_cache *cache = &runtime_cache;
+
+	if (cache->return_site == cache->return_sites_end) {
+		struct translate_return_site *piece = malloc(RETURN_SITES * sizeof(*piece));
+
+		if (piece && !cache->return_sites) {
+			/* The first site stands for an empty entry. */
+			cache->return_sites = piece;
+			*piece = (struct translate_return_site){.inverted = TRANSLATE_RETURN_EMPTY};
+		}
+		/* Instructions contain the offset as a signed number of 4 bytes. */
+		if (!piece || !emit_reaches((const uint8_t *)cache->return_sites, (const uint8_t *)piece) ||
+		    !emit_reaches((const uint8_t *)cache->return_sites, (const uint8_t *)(piece + RETURN_SITES))) {
+			cache->is_full = true;
+			return NULL;
+		}
+		cache->return_site = piece;
+		cache->return_sites_end = piece + RETURN_SITES;
+	}
+	return cache->return_site++;
 }
 
 uint64_t runtime_cache_exit_pc(uint64_t number)
@@ -117,16 +144,16 @@ void runtime_cache_link(uint64_t number, const void *code)
 	uint8_t *site = exit->site;
 	const uint8_t *to = code;
 
+	if (exit->return_site) {
+		struct cache_block *block = runtime_cache_block(exit->pc);
+
+		if (block && block->code == to && runtime_cache_add_entry(block))
+			__atomic_store_n(&exit->return_site->code, (uint64_t)block->entry, __ATOMIC_RELEASE);
+		return;
+	}
 	/* The jump is gone: see runtime_cache_join. */
 	if (!site)
 		return;
-	if (exit->is_return) {
-		struct cache_block *block = runtime_cache_block(exit->pc);
-
-		if (!block || block->code != to || !runtime_cache_add_entry(block))
-			return;
-		to = block->entry;
-	}
 	if (!emit_reaches(site + 4, to))
 		to = add_far_jump(site + 4, to);
 	/* Otherwise the exit enters the runtime each time. */
@@ -159,8 +186,7 @@ static uint8_t *aligned(const uint8_t *at)
 /* Returns whether the exit is a jump in front of the head, which one write can replace. */
 static bool is_jump_to_next(const struct translate_exit *exit, const uint8_t *head)
 {
-	return !exit->is_return && exit->site && aligned(exit->site + 4) == head &&
-	       (uintptr_t)(exit->site - 1) % 64 <= 56;
+	return exit->site && aligned(exit->site + 4) == head && (uintptr_t)(exit->site - 1) % 64 <= 56;
 }
 
 uint8_t *runtime_cache_lead(const struct cache_chunk *chunk, bool has_entry, uint64_t number)

@@ -61,11 +61,13 @@ struct runtime_cache {
 	size_t page_slots, page_count, guarded_count;
 	struct translate_exit *exits;
 	size_t exit_count, exit_capacity;
-	struct cache_block **table; /* blocks by the hash of their pc */
-	uint8_t *reserve;           /* pages for threads that leave the cache without memory for a page */
-	uint32_t reserve_used;      /* pages */
-	bool is_full;               /* a translation failed for lack of memory */
-	bool is_unguarded;          /* no page is protected any more: blocks in writable pages compare their bytes */
+	struct translate_return_site *return_sites; /* the first site, from which the offsets of all sites count */
+	struct translate_return_site *return_site, *return_sites_end; /* unused sites */
+	struct cache_block **table;                                   /* blocks by the hash of their pc */
+	uint8_t *reserve;      /* pages for threads that leave the cache without memory for a page */
+	uint32_t reserve_used; /* pages */
+	bool is_full;          /* a translation failed for lack of memory */
+	bool is_unguarded;     /* no page is protected any more: blocks in writable pages compare their bytes */
 	struct translate_block work;
 };
 
@@ -79,6 +81,8 @@ extern struct runtime_cache runtime_cache;
 bool runtime_cache_reaches(const struct cache_chunk *chunk, uint64_t pc);
 /* Returns the exit's number. Without memory, the cache is full. */
 uint32_t runtime_cache_add_exit(const struct translate_exit *exit);
+/* Returns a new return site. Without memory, NULL, and the cache is full. */
+struct translate_return_site *runtime_cache_add_return_site(void);
 /* Makes an entry for indirect branches. False: the chunk of the block has no room. */
 bool runtime_cache_add_entry(struct cache_block *block);
 /*

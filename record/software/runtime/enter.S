@@ -88,18 +88,21 @@ runtime_to_other:
 	ENTER RUNTIME_REASON_OTHER
 
 /*
- * r11: the address returned to, r10: the index of the return stack's top; the values of r11, r10 and rcx are in scratch 0 to 2.
+ * r11: the address returned to, r10: the return site expected; the values of r11, r10 and rcx are in scratch 0 to 2.
  * r15 already has the bit of a return that matches. With an empty stack, the return is as any indirect branch.
  */
 runtime_to_return_miss:
-	movzx ecx, byte ptr gs:[RUNTIME_RETURNS + r10 * 4 + 7]
+	movzx ecx, byte ptr [r10 + 7]
 	jrcxz 1f
 	mov gs:[RUNTIME_PC], r11
 	mov r11, gs:[RUNTIME_SCRATCH]
 	mov r10, gs:[RUNTIME_SCRATCH + 8]
 	mov rcx, gs:[RUNTIME_SCRATCH + 16]
 	ENTER RUNTIME_REASON_RETURN_MISS
-1:	mov rcx, gs:[RUNTIME_SCRATCH + 16]
+1:	mov rcx, gs:[RUNTIME_RETURN_TOP]
+	lea rcx, [rcx + 4]
+	mov gs:[RUNTIME_RETURN_TOP], rcx
+	mov rcx, gs:[RUNTIME_SCRATCH + 16]
 	mov gs:[RUNTIME_SCRATCH + 16], rax
 	lahf
 	seto al
@@ -128,10 +131,11 @@ runtime_to_return_miss:
 .endm
 
 /*
- * An indirect branch. r11: target; scratch 0 and 1: values of r11 and r10. Writes the pending TNT bits and a TIP packet, and
- * continues at the translated target, which restores r10, if a table has the target.
+ * An indirect branch. r11: target; scratch 0: value of r11. Writes the pending TNT bits and a TIP packet, and continues at
+ * the translated target, which restores r10, if a table has the target.
  */
 runtime_to_indirect:
+	mov gs:[RUNTIME_SCRATCH + 8], r10
 	mov gs:[RUNTIME_SCRATCH + 16], rax
 	lahf
 	seto al

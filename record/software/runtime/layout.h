@@ -15,7 +15,7 @@
 #define RUNTIME_TARGET (RUNTIME_THREAD_AT + 160)
 #define RUNTIME_EXIT (RUNTIME_THREAD_AT + 168)
 #define RUNTIME_REASON (RUNTIME_THREAD_AT + 176)
-#define RUNTIME_RETURN_INDEX (RUNTIME_THREAD_AT + 184)
+#define RUNTIME_RETURN_TOP (RUNTIME_THREAD_AT + 184)
 #define RUNTIME_SCRATCH (RUNTIME_THREAD_AT + 192) /* four words */
 #define RUNTIME_STACK (RUNTIME_THREAD_AT + 224)
 #define RUNTIME_TABLE (RUNTIME_THREAD_AT + 232)
@@ -30,7 +30,16 @@
 #define RUNTIME_PENDING (RUNTIME_THREAD_AT + 304)
 #define RUNTIME_SELF (RUNTIME_THREAD_AT + 312)
 #define RUNTIME_ENTERED (RUNTIME_THREAD_AT + 320)
-#define RUNTIME_RETURNS (RUNTIME_THREAD_AT + 512) /* 64 entries of 16 bytes */
+#define RUNTIME_RETURN_SITES (RUNTIME_THREAD_AT + 328)
+
+/*
+ * The thread's return stack: offsets of return sites, signed numbers of 4 bytes; 0: no site. Only the upper 64 entries are
+ * not 0. The entry below the first is 0. A write to the guard page behind the last entry faults: see
+ * returns_overflow() in signals.c.
+ */
+#define RUNTIME_RETURNS 8448
+#define RUNTIME_RETURNS_GUARD 12288
+#define RUNTIME_RETURN_STACK_SIZE 64 /* entries of Intel PT's return stack */
 
 /* struct channel_slot's members. */
 #define RUNTIME_SLOT_PT_HEAD 192
@@ -43,7 +52,7 @@
  * The thread's own table of indirect branch targets, as pairs of 8-byte words: the target and the head of the target's
  * block. A pair's offset in the table is the target & RUNTIME_TARGETS_MASK.
  */
-#define RUNTIME_TARGETS 8192
+#define RUNTIME_TARGETS 16384
 #define RUNTIME_TARGETS_MASK 0xfff0
 /* Size of the table of translated targets. */
 #define RUNTIME_TABLE_SIZE 0x40000

@@ -32,19 +32,6 @@ struct runtime_pending_signal {
 	uint64_t error, trap, cr2, segments; /* values in the kernel's signal frame */
 };
 
-/* An entry of the return stack for return compression: return address and translation. */
-struct runtime_return {
-	/*
-	 * Bitwise complement of the return address. The highest byte of an empty entry is 0: no return to user space
-	 * matches the entry.
-	 */
-	uint64_t inverted;
-	uint64_t code; /* entry of the block there, or code that enters the runtime */
-};
-
-/* An empty entry, whose complement is an address of the kernel. */
-#define RUNTIME_RETURN_EMPTY 0x0000ffffffffffffull
-
 struct cache_block;
 
 /* An entry of the thread's table of indirect branch targets. The head of a forgotten block enters the runtime. */
@@ -61,10 +48,10 @@ struct runtime_thread {
 	uint64_t tnt; /* pending TNT bits below a stop bit */
 	/* a TNT word of at least this value enters the runtime at a block's head; 0: every word does */
 	uint64_t limit;
-	uint64_t target; /* address in the cache at which the thread continues */
-	uint64_t exit;   /* number of the unlinked exit */
-	uint64_t reason; /* RUNTIME_REASON_ */
-	uint64_t return_index;
+	uint64_t target;     /* address in the cache at which the thread continues */
+	uint64_t exit;       /* number of the unlinked exit */
+	uint64_t reason;     /* RUNTIME_REASON_ */
+	int32_t *return_top; /* see RUNTIME_RETURNS */
 	uint64_t scratch[4];
 	uint64_t stack;             /* top of the runtime's stack */
 	struct cache_block **table; /* hash table of blocks, for indirect branches */
@@ -72,7 +59,8 @@ struct runtime_thread {
 	uint64_t in_syscall;
 	uint64_t pending; /* number of caught signals */
 	struct runtime_thread *self;
-	uint64_t entered; /* 1 + the plan whose function was entered, until the plan's place; 0: none */
+	uint64_t entered;      /* 1 + the plan whose function was entered, until the plan's place; 0: none */
+	uint8_t *return_sites; /* offset 0 of the return sites */
 	struct channel_slot *slot;
 	struct runtime_pending_signal *signals; /* RUNTIME_PENDING_MAX */
 	uint64_t mask;                          /* the program's blocked signals while `pending` is not 0 */
@@ -190,6 +178,12 @@ static inline struct runtime_thread *runtime_thread_of(struct channel_slot *slot
 	return (struct runtime_thread *)(void *)((uint8_t *)slot + RUNTIME_THREAD_AT);
 }
 
+/* Returns the first entry of the thread's return stack. */
+static inline int32_t *runtime_returns(struct channel_slot *slot)
+{
+	return (int32_t *)(void *)((uint8_t *)slot + RUNTIME_RETURNS);
+}
+
 /* ---- support.c: replacement of a libc ---- */
 
 void runtime_lock(struct runtime_lock *lock);
@@ -239,7 +233,7 @@ void runtime_thread_end(struct runtime_thread *thread);
 void runtime_thread_call(struct runtime_thread *thread);
 void runtime_thread_call_all(void);
 void runtime_thread_again(struct runtime_thread *thread);
-void runtime_thread_continue(struct runtime_thread *thread);
+bool runtime_thread_continue(struct runtime_thread *thread);
 void runtime_threads_settle(struct runtime_thread *thread);
 void runtime_threads_resume(struct runtime_thread *thread);
 struct channel_slot *runtime_slot_at(uint32_t index);
@@ -357,6 +351,8 @@ void runtime_values_take(struct runtime_thread *thread);
 
 bool runtime_cache_start(void);
 struct cache_block **runtime_cache_table(void);
+/* Returns the return site at offset 0, which stands for an empty entry of the return stack. */
+uint8_t *runtime_cache_return_sites(void);
 /* Returns a page for the code by which a thread leaves the cache; NULL: no memory, and the reserve is used up. */
 uint8_t *runtime_cache_departure(void);
 /* Returns whether a translation failed for lack of memory. The cache then stays as it is. */

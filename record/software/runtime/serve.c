@@ -34,10 +34,7 @@ static bool psb_is_due(const struct channel_slot *slot)
 
 static void clear_returns(struct runtime_thread *thread)
 {
-	struct runtime_return *returns = (struct runtime_return *)(void *)((uint8_t *)thread->slot + RUNTIME_RETURNS);
-
-	for (unsigned i = 0; i < CHANNEL_RETURN_STACK_SIZE; i++)
-		returns[i].inverted = RUNTIME_RETURN_EMPTY;
+	thread->return_top = runtime_returns(thread->slot) - 1;
 }
 
 /*

@@ -308,6 +308,23 @@ static bool is_copying(uint64_t rip)
 }
 
 /*
+ * A call's write behind the last entry of the return stack: moves the upper entries to the start of the return stack, and has
+ * the instruction repeated. False: another access.
+ */
+static bool returns_overflow(struct runtime_thread *thread, struct kernel_context *context)
+{
+	int32_t *returns = runtime_returns(thread->slot);
+	uint64_t *r11 = &context->regs[runtime_signal_places[R11]];
+
+	if (*r11 != (uint64_t)thread->slot + RUNTIME_RETURNS_GUARD || thread->return_top + 1 != (int32_t *)*r11)
+		return false;
+	memcpy(returns, thread->return_top + 1 - RUNTIME_RETURN_STACK_SIZE, 4 * RUNTIME_RETURN_STACK_SIZE);
+	thread->return_top = returns + RUNTIME_RETURN_STACK_SIZE - 1;
+	*r11 = (uint64_t)(thread->return_top + 1);
+	return true;
+}
+
+/*
  * Handles a fault of translated code: restores the program's registers and has the runtime deliver the signal. False:
  * the address belongs to no instruction.
  */
@@ -322,6 +339,8 @@ static bool fault(struct runtime_thread *thread, const siginfo_t *info, struct k
 	siginfo_t mended;
 	uint64_t pc, next;
 
+	if (info->si_signo == SIGSEGV && info->si_code > 0 && returns_overflow(thread, context))
+		return true;
 	if (own && !runtime_cache_is_same_page(rip, (uint64_t)info->si_addr))
 		return true;
 	thread->tnt = context->regs[runtime_signal_places[R15]];

@@ -452,7 +452,8 @@ void runtime_start(const struct runtime_start *given)
 	runtime.psb_time = start.time;
 	thread = continued_thread(&start);
 	if (thread) {
-		runtime_thread_continue(thread);
+		if (!runtime_thread_continue(thread))
+			give_up(&start);
 	} else {
 		thread = runtime_thread_new();
 		if (!thread)

@@ -27,7 +27,9 @@ _Static_assert(STACK_SIZE + ALTSTACK_SIZE + RUNTIME_PENDING_MAX * sizeof(struct 
 	       "the stacks fit");
 _Static_assert(RUNTIME_TARGETS == CHANNEL_SLOT_STATE_SIZE && RUNTIME_TARGETS_MASK == CHANNEL_TARGETS_SIZE - 16,
 	       "the table of targets stands behind the slot's state");
-_Static_assert(sizeof(struct runtime_thread) <= RUNTIME_RETURNS - RUNTIME_THREAD_AT, "the return stack is behind it");
+_Static_assert(RUNTIME_THREAD_AT + sizeof(struct runtime_thread) <= RUNTIME_RETURNS - 4 * RUNTIME_RETURN_STACK_SIZE &&
+		       RUNTIME_RETURNS_GUARD + 4096 == RUNTIME_TARGETS,
+	       "the return stack and its guard page stand between the thread and the targets");
 #define HAS_OFFSET(member, offset)                                                                                     \
 	_Static_assert(offsetof(struct runtime_thread, member) + RUNTIME_THREAD_AT == (offset),                        \
 		       "layout.h says otherwise")
@@ -39,7 +41,7 @@ HAS_OFFSET(limit, RUNTIME_LIMIT);
 HAS_OFFSET(target, RUNTIME_TARGET);
 HAS_OFFSET(exit, RUNTIME_EXIT);
 HAS_OFFSET(reason, RUNTIME_REASON);
-HAS_OFFSET(return_index, RUNTIME_RETURN_INDEX);
+HAS_OFFSET(return_top, RUNTIME_RETURN_TOP);
 HAS_OFFSET(scratch, RUNTIME_SCRATCH);
 HAS_OFFSET(stack, RUNTIME_STACK);
 HAS_OFFSET(table, RUNTIME_TABLE);
@@ -50,6 +52,7 @@ HAS_OFFSET(pending, RUNTIME_PENDING);
 HAS_OFFSET(self, RUNTIME_SELF);
 HAS_OFFSET(entry[6], RUNTIME_TO_VALUES);
 HAS_OFFSET(entered, RUNTIME_ENTERED);
+HAS_OFFSET(return_sites, RUNTIME_RETURN_SITES);
 _Static_assert(offsetof(struct channel_slot, pt_head) == RUNTIME_SLOT_PT_HEAD &&
 		       offsetof(struct channel_slot, pt_bias) == RUNTIME_SLOT_PT_BIAS &&
 		       offsetof(struct channel_slot, pt_limit) == RUNTIME_SLOT_PT_LIMIT &&
@@ -131,7 +134,8 @@ static struct channel_slot *dummy_slot(void)
 	return runtime_map(channel_slot_size(&runtime.config), PROT_READ | PROT_WRITE, 0, true);
 }
 
-static void prepare(struct runtime_thread *thread, struct channel_slot *slot, bool is_dummy)
+/* False: the return stack could not get its guard page. */
+static bool prepare(struct runtime_thread *thread, struct channel_slot *slot, bool is_dummy)
 {
 	uint8_t *extra = (uint8_t *)slot + channel_slot_runtime(&runtime.config);
 	struct runtime_target *targets = (struct runtime_target *)(void *)((uint8_t *)slot + RUNTIME_TARGETS);
@@ -141,6 +145,8 @@ static void prepare(struct runtime_thread *thread, struct channel_slot *slot, bo
 		.tnt = 1,
 		.stack = (uint64_t)extra + STACK_SIZE,
 		.table = runtime_cache_table(),
+		.return_sites = runtime_cache_return_sites(),
+		.return_top = runtime_returns(slot) - 1,
 		.entry = {runtime_to_link, runtime_to_check, runtime_to_indirect, runtime_to_return_miss,
 			  runtime_to_syscall, runtime_to_other, runtime_to_values},
 		.self = thread,
@@ -152,6 +158,8 @@ static void prepare(struct runtime_thread *thread, struct channel_slot *slot, bo
 	};
 	/* All entries are zero, and the first would match address 0. No address of the first entry is 16. */
 	targets[0].pc = 16;
+	return RUNTIME_CALL(SYS_mprotect, (uint8_t *)slot + RUNTIME_RETURNS_GUARD,
+			    RUNTIME_TARGETS - RUNTIME_RETURNS_GUARD, PROT_NONE) == 0;
 }
 
 struct runtime_thread *runtime_thread_new(void)
@@ -166,8 +174,11 @@ struct runtime_thread *runtime_thread_new(void)
 	}
 	if (!slot)
 		return NULL;
-	prepare(runtime_thread_of(slot), slot, is_dummy);
-	return runtime_thread_of(slot);
+	if (prepare(runtime_thread_of(slot), slot, is_dummy))
+		return runtime_thread_of(slot);
+	if (!is_dummy)
+		__atomic_store_n(&slot->status, CHANNEL_SLOT_FREE, __ATOMIC_RELEASE);
+	return NULL;
 }
 
 void runtime_thread_release(struct runtime_thread *thread)
@@ -586,13 +597,14 @@ _Noreturn void runtime_do_exit(struct runtime_thread *thread, int64_t number)
 }
 
 /* Continues, after execve, the stream of the first thread in the same slot with a new PSB. */
-void runtime_thread_continue(struct runtime_thread *thread)
+bool runtime_thread_continue(struct runtime_thread *thread)
 {
 	struct channel_slot *slot = (struct channel_slot *)(void *)((uint8_t *)thread - RUNTIME_THREAD_AT);
 
 	/* The old program's targets. */
 	memset((uint8_t *)slot + RUNTIME_TARGETS, 0, CHANNEL_TARGETS_SIZE);
-	prepare(thread, slot, false);
+	if (!prepare(thread, slot, false))
+		return false;
 	slot->pt_bias = (uint64_t)slot + channel_slot_pt_ring(&runtime.config) - slot->pt_lap;
 	slot->epoch = 0; /* so that a PSB is due */
 	slot->cpu = 0;
@@ -606,6 +618,7 @@ void runtime_thread_continue(struct runtime_thread *thread)
 	thread->next = NULL;
 	runtime.threads = thread;
 	runtime_unlock(&runtime.threads_lock);
+	return true;
 }
 
 void runtime_thread_again(struct runtime_thread *thread)

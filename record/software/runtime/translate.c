@@ -31,19 +31,23 @@ void runtime_translate_count(struct translation *t, unsigned instructions, uint3
 	emit_load(&t->e, RCX, scratch);
 }
 
-static void add_exit_site(struct translation *t, struct translate_exit exit)
+static void add_stub(struct translation *t, const struct translate_exit *exit)
 {
-	exit.site = t->e.at;
-	t->stubs[t->stub_count].site = t->e.at;
-	t->stubs[t->stub_count].exit = t->block->add_exit(&exit);
-	t->stubs[t->stub_count].is_return = exit.is_return;
+	t->stubs[t->stub_count].site = exit->site;
+	t->stubs[t->stub_count].return_site = exit->return_site;
+	t->stubs[t->stub_count].exit = t->block->add_exit(exit);
 	t->stub_count++;
-	emit_4(&t->e, 0);
 }
 
-void runtime_translate_return_site(struct translation *t, uint64_t target)
+uint32_t runtime_translate_return_site(struct translation *t, uint64_t target)
 {
-	add_exit_site(t, (struct translate_exit){.pc = target, .is_return = true});
+	struct translate_return_site *site = t->block->add_return_site();
+
+	if (!site)
+		return 0;
+	*site = (struct translate_return_site){.inverted = ~target};
+	add_stub(t, &(struct translate_exit){.pc = target, .return_site = site});
+	return (uint32_t)((const uint8_t *)site - t->block->return_sites);
 }
 
 void runtime_translate_entry(uint8_t *at)
@@ -66,7 +70,9 @@ static void emit_exit_jump(struct translation *t, struct translate_exit exit)
 {
 	emit_align_displacement(&t->e, 1);
 	emit_1(&t->e, 0xe9);
-	add_exit_site(t, exit);
+	exit.site = t->e.at;
+	add_stub(t, &exit);
+	emit_4(&t->e, 0);
 }
 
 void runtime_translate_exit(struct translation *t, uint64_t target, unsigned zeros, int last, unsigned instructions)
@@ -262,13 +268,22 @@ static void finish(struct translation *t)
 		emit_side(t, &t->sides[i]);
 	emit_check_stubs(t);
 	for (unsigned i = 0; i < t->stub_count; i++) {
-		emit_displacement(t->stubs[i].site, t->e.at);
-		if (t->stubs[i].is_return) {
+		if (t->stubs[i].site) {
+			emit_displacement(t->stubs[i].site, t->e.at);
+		} else {
+			t->stubs[i].return_site->code = (uint64_t)t->e.at;
 			runtime_translate_entry(t->e.at);
 			t->e.at += TRANSLATE_ENTRY_SIZE;
 		}
 		emit_store_32(&t->e, RUNTIME_EXIT, t->stubs[i].exit);
 		emit_jump_gs(&t->e, RUNTIME_TO_LINK);
+	}
+	if (t->return_address) {
+		/* Aligned, as the program may require aligned accesses. */
+		while ((uintptr_t)t->e.at % 8)
+			emit_1(&t->e, 0xcc);
+		emit_displacement(t->return_address, t->e.at);
+		emit_8(&t->e, t->return_to);
 	}
 	t->block->cold_size = (uint32_t)(t->e.at - t->block->cold);
 }
@@ -427,6 +442,7 @@ void runtime_translate_block(struct translate_block *block)
 		return;
 	t.check = runtime_translate_place_check(&t);
 	t.check_site = NULL;
+	t.return_address = NULL;
 	emit_head(&t);
 	if (block->options.check_bytes)
 		emit_byte_check(&t, length);

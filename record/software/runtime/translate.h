@@ -42,13 +42,25 @@ struct translate_options {
 
 /* A way out of a block. Until the exit is linked, its displacements lead to code that enters the runtime. */
 struct translate_exit {
-	uint64_t pc; /* address of the program that the exit leads to */
-	/* displacement of the last jump on the way to pc, or of the instruction that loads the address */
-	uint8_t *site;
+	uint64_t pc;     /* address of the program that the exit leads to */
+	uint8_t *site;   /* displacement of the last jump on the way to pc; NULL: a return */
 	uint8_t *branch; /* displacement of the conditional branch whose taken edge the exit is; NULL: another exit */
 	uint8_t zeros;   /* TNT bits 0 that the edge appends, before a bit 1 */
-	bool is_return;  /* the displacement leads to the block's entry for indirect branches */
+	struct translate_return_site *return_site; /* of a return */
 };
+
+/* A place behind a call: what an entry of the return stack stands for. */
+struct translate_return_site {
+	/*
+	 * Bitwise complement of the return address. The highest byte of the first site, which stands for an empty entry,
+	 * is 0: no return to user space matches the site.
+	 */
+	uint64_t inverted;
+	uint64_t code; /* entry of the block there, or code that enters the runtime */
+};
+
+/* The complement of an address of the kernel. */
+#define TRANSLATE_RETURN_EMPTY 0x0000ffffffffffffull
 
 /* A place of --values. */
 struct translate_place {
@@ -66,6 +78,9 @@ struct translate_block {
 	struct translate_options options;
 	/* Returns the number of a new exit. */
 	uint32_t (*add_exit)(const struct translate_exit *exit);
+	/* Returns a new return site; NULL: no memory. An instruction contains the site's offset from `return_sites`. */
+	struct translate_return_site *(*add_return_site)(void);
+	const uint8_t *return_sites;
 	/*
 	 * Finds a plan from `from` on with a place at the instruction at pc: see runtime_values_place. NULL: there are no
 	 * such places.

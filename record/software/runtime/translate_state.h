@@ -34,9 +34,9 @@ struct translation {
 	struct side_exit sides[SIDE_EXITS_MAX];
 	unsigned side_count;
 	struct {
-		uint8_t *site;
+		uint8_t *site; /* displacement of a jump; NULL: a return */
+		struct translate_return_site *return_site;
 		uint32_t exit;
-		bool is_return;
 	} stubs[2 * SIDE_EXITS_MAX];
 	unsigned stub_count;
 	struct instruction decoded[TRANSLATE_INSTRUCTIONS_MAX];
@@ -45,6 +45,9 @@ struct translation {
 	uint8_t *check_site; /* displacement of the check's jump to the runtime; NULL: no check written */
 	uint8_t *check_at;   /* first byte of the check */
 	uint64_t check_pc;   /* address of the instruction behind the check */
+	/* displacement of the push of a call to the return address, which stands in the cold part; NULL: no call */
+	uint8_t *return_address;
+	uint64_t return_to;
 };
 
 /* ---- translate.c: exits. instructions: how many of the block have been executed by then ---- */
@@ -53,11 +56,8 @@ struct translation {
 void runtime_translate_count(struct translation *t, unsigned instructions, uint32_t scratch);
 /* As runtime_translate_count, but with RCX free. */
 void runtime_translate_count_spilled(struct translation *t, unsigned instructions);
-/*
- * Writes the displacement of an instruction that loads the address of the entry of the block at target; until the exit is
- * linked, of code that enters the runtime.
- */
-void runtime_translate_return_site(struct translation *t, uint64_t target);
+/* Adds the place behind a call to the return sites. Returns the offset of the return site. */
+uint32_t runtime_translate_return_site(struct translation *t, uint64_t target);
 /* Writes `zeros` TNT bits 0 and, unless last is negative, the bit `last`, and then the jump. */
 void runtime_translate_exit(struct translation *t, uint64_t target, unsigned zeros, int last, unsigned instructions);
 /* As runtime_translate_exit, for a branch. A branch to the entry of its own function is no call: the runtime is told. */

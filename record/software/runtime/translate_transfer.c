@@ -2,10 +2,12 @@
 /* Branches, calls and returns. */
 #include "record/software/runtime/translate_state.h"
 
-/* Loads the operand of an indirect jump or call into R11. R10 and R11 are saved. */
-static void emit_load_target(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t pc)
+/* Loads the operand of an indirect jump or call into R11. R11 is saved in scratch 0. */
+static void emit_load_target(struct translation *t, const uint8_t *source, const struct instruction *in, uint64_t pc,
+			     struct translate_step *step)
 {
 	uint8_t bytes[INSTRUCTION_MAX + 3];
+	unsigned other = NO_REGISTER;
 	unsigned size = 0, mod = in->modrm >> 6, modrm_at;
 	unsigned rex = 0x4c;
 
@@ -54,76 +56,68 @@ static void emit_load_target(struct translation *t, const uint8_t *source, const
 		bytes[size++] = source[i];
 	bytes[modrm_at] = (uint8_t)((bytes[modrm_at] & 0xc7) | (R11 & 7) << 3);
 	if (in->base == R15 || in->index == R15) {
-		/* R10 or R11 gets the program's R15. */
-		const unsigned other = in->base == R10 || in->index == R10 ? R11 : R10;
+		/* R11 gets the program's R15, or R10 if the operand has R11. */
 		uint8_t *base = &bytes[in->sib_at ? modrm_at + 1 : modrm_at];
 
+		other = in->base == R11 || in->index == R11 ? R10 : R11;
 		if (in->base == R15)
 			*base = (uint8_t)((*base & ~7u) | (other & 7));
 		if (in->index == R15)
 			bytes[modrm_at + 1] = (uint8_t)((bytes[modrm_at + 1] & ~0x38u) | (other & 7) << 3);
+		if (other == R10) {
+			emit_store(&t->e, RUNTIME_SCRATCH + 8, R10);
+			step->word = 2 | R10 << 2;
+			step->spilled = (uint16_t)(t->e.at - t->block->code);
+		}
 		emit_load(&t->e, other, RUNTIME_REG(R15));
 	}
 	emit_bytes(&t->e, bytes, size);
+	if (other == R10)
+		emit_load(&t->e, R10, RUNTIME_SCRATCH + 8);
 }
 
 /*
  * The translations of calls, returns and indirect branches use R10 and R11, which few programs keep over a call: a register
- * that is saved and restored delays its next use. Saves both in scratch 1 and 0.
+ * that is saved and restored delays its next use. Saves R11 in scratch 0.
  */
-static void emit_save_for_target(struct translation *t, struct translate_step *step)
+static void emit_save_r11(struct translation *t, struct translate_step *step)
 {
 	emit_store(&t->e, RUNTIME_SCRATCH, R11);
-	emit_store(&t->e, RUNTIME_SCRATCH + 8, R10);
 	step->scratch = R11;
-	step->word = 2 | R10 << 2;
+	step->word = 0;
 	step->spilled = (uint16_t)(t->e.at - t->block->code);
 	step->back = 0xffff;
 }
 
-/* Goes to the translation of the address in R11. R11 and R10 are in scratch 0 and 1. */
+/* Goes to the translation of the address in R11. R11's value is in scratch 0. */
 static void emit_go_to_target(struct translation *t, unsigned instructions)
 {
 	runtime_translate_count(t, instructions, RUNTIME_SCRATCH + 24);
 	emit_jump_gs(&t->e, RUNTIME_TO_INDIRECT);
 }
 
-/* Pushes the return address `next`, which R10 then has. R10 is saved in scratch 1. */
+/* Pushes the return address `next`. */
 static void emit_push_return(struct translation *t, uint64_t next)
 {
-	/* A return reads the whole address: two writes of its halves would delay the return. */
-	if (emit_reaches(t->e.at, (const uint8_t *)next) && emit_reaches(t->e.at + 64, (const uint8_t *)next)) {
-		emit_bytes(&t->e, (const uint8_t[]){0x4c, 0x8d, 0x15}, 3); /* lea r10, [rip + next] */
-		emit_4(&t->e, (uint32_t)((int64_t)next - (int64_t)(t->e.at + 4)));
-	} else {
-		emit_constant(&t->e, R10, next);
-	}
-	emit_bytes(&t->e, (const uint8_t[]){0x41, 0x52}, 2); /* push r10 */
+	/* A return reads the whole address: two writes of its halves would delay the return. push [rip + return address] */
+	emit_bytes(&t->e, (const uint8_t[]){0xff, 0x35}, 2);
+	t->return_address = t->e.at;
+	t->return_to = next;
+	emit_4(&t->e, 0);
 }
 
-/*
- * Pushes the address `next` behind the call, which R10 has, and the translation of that address onto the return stack.
- * R11 is free.
- */
+/* Puts the address `next` behind the call onto the return stack. R11 is free. */
 static void emit_note_call(struct translation *t, uint64_t next)
 {
-	/* movzx r11d, byte gs:[index] */
-	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x44, 0x0f, 0xb6, 0x1c, 0x25}, 6);
-	emit_4(&t->e, RUNTIME_RETURN_INDEX);
-	/* not r10; lea r11d, [r11 + 4]; movzx r11d, r11b */
-	emit_bytes(&t->e, (const uint8_t[]){0x49, 0xf7, 0xd2, 0x45, 0x8d, 0x5b, 0x04, 0x45, 0x0f, 0xb6, 0xdb}, 11);
-	/* mov gs:[returns + r11 * 4], r10 */
-	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x4e, 0x89, 0x14, 0x9d}, 5);
-	emit_4(&t->e, RUNTIME_RETURNS);
-	/* lea r10, [rip + entry of the block at next] */
-	emit_align_displacement(&t->e, 3);
-	emit_bytes(&t->e, (const uint8_t[]){0x4c, 0x8d, 0x15}, 3);
-	runtime_translate_return_site(t, next);
-	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x4e, 0x89, 0x14, 0x9d}, 5);
-	emit_4(&t->e, RUNTIME_RETURNS + 8);
-	/* mov gs:[index], r11b */
-	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x44, 0x88, 0x1c, 0x25}, 5);
-	emit_4(&t->e, RUNTIME_RETURN_INDEX);
+	emit_load(&t->e, R11, RUNTIME_RETURN_TOP);
+	emit_bytes(&t->e, (const uint8_t[]){0x4d, 0x8d, 0x5b, 0x04}, 4); /* lea r11, [r11 + 4] */
+	emit_bytes(&t->e, (const uint8_t[]){0x41, 0xc7, 0x03}, 3);       /* mov dword [r11], site */
+	emit_4(&t->e, runtime_translate_return_site(t, next));
+	/* mov dword [r11 - 4 * RUNTIME_RETURN_STACK_SIZE], 0 */
+	emit_bytes(&t->e, (const uint8_t[]){0x41, 0xc7, 0x83}, 3);
+	emit_4(&t->e, (uint32_t)(-4 * RUNTIME_RETURN_STACK_SIZE));
+	emit_4(&t->e, 0);
+	emit_store(&t->e, RUNTIME_RETURN_TOP, R11);
 }
 
 /* lea rsp, [rsp + size] */
@@ -146,46 +140,37 @@ void runtime_translate_return(struct translation *t, const uint8_t *source, cons
 
 	if (in->opcode == 0xc2)
 		drop = (uint32_t)source[in->immediate_at] | (uint32_t)source[in->immediate_at + 1] << 8;
-	emit_store(&t->e, RUNTIME_SCRATCH, R11);
-	step->scratch = R11;
-	step->spilled = (uint16_t)(t->e.at - t->block->code);
-	step->back = 0xffff;
+	emit_save_r11(t, step);
 	emit_bytes(&t->e, (const uint8_t[]){0x41, 0x5b}, 2); /* pop r11 */
 	if (drop)
 		emit_drop(t, drop);
-	emit_store(&t->e, RUNTIME_SCRATCH + 8, R10);
 	if (!t->block->options.return_compression) {
 		emit_append_bits(&t->e, t->bits, -1);
 		emit_go_to_target(t, instructions);
 		return;
 	}
+	emit_store(&t->e, RUNTIME_SCRATCH + 8, R10);
 	/* The return's own bit: runtime_to_return_miss removes the bit. */
 	emit_append_bits(&t->e, t->bits, 1);
 	emit_store(&t->e, RUNTIME_SCRATCH + 16, RCX);
 	runtime_translate_count_spilled(t, instructions);
-	/* movzx r10d, byte gs:[index] */
-	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x44, 0x0f, 0xb6, 0x14, 0x25}, 6);
-	emit_4(&t->e, RUNTIME_RETURN_INDEX);
-	/* mov rcx, gs:[returns + r10 * 4]; lea rcx, [rcx + r11 + 1] */
-	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x4a, 0x8b, 0x0c, 0x95}, 5);
-	emit_4(&t->e, RUNTIME_RETURNS);
-	emit_bytes(&t->e, (const uint8_t[]){0x4a, 0x8d, 0x4c, 0x19, 0x01}, 5);
+	emit_load(&t->e, RCX, RUNTIME_RETURN_TOP);
+	emit_bytes(&t->e, (const uint8_t[]){0x4c, 0x63, 0x11}, 3);       /* movsxd r10, dword [rcx] */
+	emit_bytes(&t->e, (const uint8_t[]){0x48, 0x8d, 0x49, 0xfc}, 4); /* lea rcx, [rcx - 4] */
+	emit_store(&t->e, RUNTIME_RETURN_TOP, RCX);
+	emit_load(&t->e, RCX, RUNTIME_RETURN_SITES);
+	emit_bytes(&t->e, (const uint8_t[]){0x4d, 0x8d, 0x14, 0x0a}, 4); /* lea r10, [r10 + rcx] */
+	/* mov rcx, [r10]; lea rcx, [rcx + r11 + 1] */
+	emit_bytes(&t->e, (const uint8_t[]){0x49, 0x8b, 0x0a, 0x4a, 0x8d, 0x4c, 0x19, 0x01}, 8);
 	/* jrcxz hit; jmp miss */
 	emit_bytes(&t->e, (const uint8_t[]){0xe3, 0}, 2);
 	hit = t->e.at;
 	emit_jump_gs(&t->e, RUNTIME_TO_RETURN_MISS);
 	hit[-1] = (uint8_t)(t->e.at - hit);
-	/* The address itself marks an empty entry: mov gs:[returns + r10 * 4], r11 */
-	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x4e, 0x89, 0x1c, 0x95}, 5);
-	emit_4(&t->e, RUNTIME_RETURNS);
-	emit_bytes(&t->e, (const uint8_t[]){0x41, 0x8d, 0x4a, 0xfc}, 4); /* lea ecx, [r10 - 4] */
-	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x88, 0x0c, 0x25}, 4); /* mov gs:[index], cl */
-	emit_4(&t->e, RUNTIME_RETURN_INDEX);
 	emit_load(&t->e, RCX, RUNTIME_SCRATCH + 16);
 	emit_load(&t->e, R11, RUNTIME_SCRATCH);
-	/* jmp gs:[returns + r10 * 4 + 8]: the entry of the block restores R10. */
-	emit_bytes(&t->e, (const uint8_t[]){0x65, 0x42, 0xff, 0x24, 0x95}, 5);
-	emit_4(&t->e, RUNTIME_RETURNS + 8);
+	/* jmp [r10 + 8]: the entry of the block restores R10. */
+	emit_bytes(&t->e, (const uint8_t[]){0x41, 0xff, 0x62, 0x08}, 4);
 }
 
 static void add_side_exit(struct translation *t, uint8_t *site, uint64_t target, unsigned instructions)
@@ -250,26 +235,26 @@ static size_t find_stub(const struct translation *t, uint64_t target, struct ins
 	return offset;
 }
 
-/* Writes the jump of the stub at target, which the call before has entered. R11 and R10 are saved in scratch 0 and 1. */
+/* Writes the jump of the stub at target, which the call before has entered. R11 is saved in scratch 0. */
 static void emit_stub(struct translation *t, uint64_t target, size_t offset, const struct instruction *jump,
 		      unsigned instructions)
 {
 	struct translate_block *block = t->block;
 	const uint16_t code = (uint16_t)(t->e.at - block->code);
+	struct translate_step *step = &block->steps[block->step_count++];
 
 	block->stub_pc = target;
 	block->stub_length = (uint32_t)offset + jump->length;
-	block->steps[block->step_count++] = (struct translate_step){
+	*step = (struct translate_step){
 		.code = code,
 		.spilled = code,
 		.back = 0xffff,
 		.offset_low = (uint8_t)offset,
 		.scratch = R11,
-		.word = 2 | R10 << 2,
 		.bits = (uint8_t)t->bits,
 		.length = jump->length,
 	};
-	emit_load_target(t, block->stub_bytes + offset, jump, target + offset);
+	emit_load_target(t, block->stub_bytes + offset, jump, target + offset, step);
 	emit_append_bits(&t->e, t->bits, -1);
 	emit_go_to_target(t, instructions);
 }
@@ -286,14 +271,9 @@ void runtime_translate_call(struct translation *t, const uint8_t *source, const 
 		/* A call of the next instruction only reads the instruction pointer: no return is expected. */
 		const bool noted = in->target != 0 && t->block->options.return_compression;
 
-		emit_store(&t->e, RUNTIME_SCRATCH + 8, R10);
-		step->scratch = R10;
-		step->word = 1;
-		step->spilled = (uint16_t)(t->e.at - t->block->code);
-		step->back = 0xffff;
 		emit_push_return(t, next);
 		if (noted || offset != SIZE_MAX)
-			emit_store(&t->e, RUNTIME_SCRATCH, R11);
+			emit_save_r11(t, step);
 		if (noted)
 			emit_note_call(t, next);
 		if (offset != SIZE_MAX) {
@@ -302,12 +282,11 @@ void runtime_translate_call(struct translation *t, const uint8_t *source, const 
 		}
 		if (noted)
 			emit_load(&t->e, R11, RUNTIME_SCRATCH);
-		emit_load(&t->e, R10, RUNTIME_SCRATCH + 8);
 		runtime_translate_exit(t, target, t->bits, -1, instructions);
 		return;
 	}
-	emit_save_for_target(t, step);
-	emit_load_target(t, source, in, pc);
+	emit_save_r11(t, step);
+	emit_load_target(t, source, in, pc, step);
 	emit_push_return(t, next);
 	emit_append_bits(&t->e, t->bits, -1);
 	if (t->block->options.return_compression) {
@@ -321,8 +300,8 @@ void runtime_translate_call(struct translation *t, const uint8_t *source, const 
 void runtime_translate_jump_indirect(struct translation *t, const uint8_t *source, const struct instruction *in,
 				     uint64_t pc, struct translate_step *step, unsigned instructions)
 {
-	emit_save_for_target(t, step);
-	emit_load_target(t, source, in, pc);
+	emit_save_r11(t, step);
+	emit_load_target(t, source, in, pc, step);
 	emit_append_bits(&t->e, t->bits, -1);
 	emit_go_to_target(t, instructions);
 }
