@@ -173,7 +173,10 @@ tool_src    := $(wildcard tests/tools/*.c)
 bench_src   := $(wildcard bench/*.c)
 program_src := $(filter-out testdata/programs/lib%,$(wildcard testdata/programs/*.c testdata/programs/*.cpp))
 shared_src  := $(wildcard testdata/programs/lib*.c)
-e2e_tests   := $(wildcard tests/e2e/*.t)
+# The longest first: a long test that begins last leaves the other CPUs idle.
+long_tests  := software_transparent gdb_programs gdb record_attach relog_perf_pt relog_parts relog_perf_options record_failing
+e2e_tests   := $(long_tests:%=tests/e2e/%.t)
+e2e_tests   += $(filter-out $(e2e_tests),$(wildcard tests/e2e/*.t))
 public_headers := $(wildcard format/include/ptl/*.h)
 provider_headers := $(wildcard provider/include/ptl/*.h)
 flow_headers := $(wildcard flow/include/ptl/*.h)
@@ -494,6 +497,8 @@ $(failing): $(call objects,$(wildcard tests/failing/*.c))
 # ---- tests -------------------------------------------------------------------------------------------
 
 asan := $(O)/asan
+# Debug information has what reports show: functions and lines. With -O2 and all of it, the compiler takes a third longer.
+asan_flags = SAN=address,undefined CFLAGS='-O1 -g1'
 again = $(MAKE) --no-print-directory
 # As many jobs as CPUs, unless the caller said how many.
 jobs  = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$$(nproc))
@@ -510,7 +515,7 @@ pick   = $(if $(T),$(foreach t,$(1),$(if $(findstring $(T),$(notdir $(t))),$(t))
 # Two steps, so that everything is looked for after it has been installed. The inputs of the fuzz targets are for the sanitizers.
 check: deps
 	+@$(again) $(jobs) tests
-	+@$(again) $(jobs) O=$(asan) SAN=address,undefined unit-programs
+	+@$(again) $(jobs) O=$(asan) $(asan_flags) unit-programs
 	@$(run_tests) $(unit) $(unit:$(O)/%=$(asan)/%) $(fuzz:$(O)/%=$(asan)/%) $(e2e_tests)
 
 demo: deps
@@ -548,7 +553,7 @@ attack-users: tools
 	@$(places) PTL_ATTACK_SECONDS=$(SECONDS) $(PYTHON) tests/attack/users.py
 
 attack: attack-recorder attack-users
-	+@$(again) $(jobs) O=$(asan) SAN=address,undefined tools $(attack_tools)
+	+@$(again) $(jobs) O=$(asan) $(asan_flags) tools $(attack_tools)
 	@PTL_BIN=$(abspath $(asan)/bin) PTL_TEST_TOOLS=$(abspath $(asan)/tests) PTL_TESTS=$(abspath tests) \
 		PTL_ATTACK_SECONDS=$(SECONDS) $(PYTHON) tests/attack/attack.py
 
@@ -572,7 +577,7 @@ memory_tests := $(filter-out $(patsubst %,tests/e2e/%.t,dump_flow record_run rel
 .PHONY: check-memory
 check-memory: places = PTL_BIN='$(abspath $(asan)/bin)' PTL_PROGRAMS='$(abspath $(O)/programs)'
 check-memory: all helpers programs
-	+@$(again) $(jobs) O=$(asan) SAN=address,undefined tools
+	+@$(again) $(jobs) O=$(asan) $(asan_flags) tools
 	@rm -f $(asan)/report.*
 	@ASAN_OPTIONS='verify_asan_link_order=0 log_path=$(abspath $(asan)/report)' \
 		UBSAN_OPTIONS='print_stacktrace=1 log_path=$(abspath $(asan)/report)' $(run_tests) $(call pick,$(memory_tests))

@@ -143,7 +143,6 @@ enum channel_slot_status {
 				   */
 };
 
-
 /*
  * Lets the recorder, as tracer, get a thread of the runtime out of a system call at the end of a recording: the
  * recorder moves the instruction pointer from `behind` to `kicked`. The thread then repeats the call natively.
