@@ -77,7 +77,7 @@ victim = next(os.path.join(folder, name) for folder, _, names in os.walk(path("o
 victim = victim.replace(path("other"), path("store"))
 os.unlink(victim)
 got = run(RELOG, "a-less.ptl", "--attach-code", "store", "-o", "part.ptl")
-check("what is not there is counted", got.returncode == 0 and "1 pieces" in got.stderr, got)
+check("what is not there is counted", got.returncode == 0 and "1 piece of code" in got.stderr, got)
 got = run(DUMP, "flow", "--code-store", "none", "a.ptl")
 check("a folder that is not there is a mistake", got.returncode == 2 and "none" in got.stderr, got)
 for name in "a.ptl", "a-less.ptl":
