@@ -284,7 +284,7 @@ def late_blobs():
         status, err = end(process)
         expect_equal(status, 0, err)
         # Left out, if it could not get another name any more.
-        expect_equal("came later than what names them: they are left out" in err, order == "late", err)
+        expect_equal("with text that was to go came later than what names it: it is left out" in err, order == "late", err)
         expect_equal(survivors("live.ptl", ["hidden"]), set(), order)
         expect_equal("companion" in survivors("live.ptl", ["companion"]), order == "first")
 
