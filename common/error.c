@@ -49,8 +49,7 @@ __attribute__((format(printf, 2, 0))) static void format_cause(char cause[CAUSE_
 {
 	if (vsnprintf(cause, CAUSE_SIZE, format, arguments) < 0)
 		cause[0] = 0;
-	if (strchr(format, *COMMON_PLURAL("", "")))
-		common_plural_choose(cause);
+	common_plural_choose(format, cause);
 }
 
 int common_fail(int status, const char *format, ...)

@@ -30,10 +30,13 @@ static bool is_one(const char *text, const char *end)
 	return one;
 }
 
-void common_plural_choose(char *text)
+void common_plural_choose(const char *format, char *text)
 {
 	char *out = text;
 
+	/* The text of another format may have the same bytes in a name. */
+	if (!strchr(format, ONE))
+		return;
 	for (const char *at = text; *at;) {
 		const char *many = *at == ONE ? strchr(at, MANY) : NULL;
 		const char *end = many ? strchr(many, END) : NULL;

@@ -9,7 +9,7 @@
  */
 #define COMMON_PLURAL(one, many) "\001" one "\002" many "\003"
 
-/* Replaces each COMMON_PLURAL of the text by one of its words. */
-void common_plural_choose(char *text);
+/* Replaces each COMMON_PLURAL of the text, which was made by the format, by one of its words. */
+void common_plural_choose(const char *format, char *text);
 
 #endif

@@ -83,16 +83,8 @@ static void report_perf_outcome(const char *name, const struct perf_outcome *out
 	if (outcome->absent_files)
 		common_message_note(
 			"%s: %llu " COMMON_PLURAL(
-				"mapping is of a file that is",
-				"mappings are of files that are") " not on this machine: " COMMON_PLURAL("its",
-													 "their") " cod"
-														  "e "
-														  "is "
-														  "not "
-														  "in "
-														  "the "
-														  "trac"
-														  "e",
+				"mapping is of a file that is not on this machine: its code is not in the trace",
+				"mappings are of files that are not on this machine: their code is not in the trace"),
 			name, (unsigned long long)outcome->absent_files);
 }
 

@@ -121,8 +121,7 @@ __attribute__((format(printf, 3, 0))) static void print_message(int colour, cons
 
 	if (vsnprintf(text, sizeof(text), format, arguments) < 0)
 		return;
-	if (strchr(format, *COMMON_PLURAL("", "")))
-		common_plural_choose(text);
+	common_plural_choose(format, text);
 	pthread_mutex_lock(&state.lock);
 	clear_progress();
 	if (kind)

@@ -26,8 +26,7 @@ void common_text_format(struct ptl_bytes *text, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(words, sizeof(words), format, arguments);
 	va_end(arguments);
-	if (strchr(format, *COMMON_PLURAL("", "")))
-		common_plural_choose(words);
+	common_plural_choose(format, words);
 	common_text_add(text, words);
 }
 

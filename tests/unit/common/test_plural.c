@@ -17,7 +17,7 @@ static void check(const char *given, const char *expected)
 	char text[256];
 
 	strcpy(text, given);
-	common_plural_choose(text);
+	common_plural_choose(given, text);
 	assert_string_equal(text, expected);
 }
 
