@@ -89,21 +89,17 @@ static int probe_file(struct kernel_events *state, const char *path)
 static int probe_process(struct kernel_events *state, uint32_t pid)
 {
 	struct record_map_entry *entry = malloc(sizeof(*entry));
-	char path[64], *line = NULL;
-	size_t room = 0;
-	FILE *maps;
+	struct record_maps maps;
 	int status = 0;
 
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	maps = fopen(path, "re");
-	while (maps && entry && status == 0 && getline(&line, &room, maps) >= 0)
-		if (record_maps_parse(line, entry) && entry->executable && entry->path[0] == '/' && !entry->deleted)
+	record_maps_open(&maps, pid);
+	if (!maps.file)
+		status = common_fail_errno("/proc/%u/maps", pid);
+	while (entry && status == 0 && record_maps_next(&maps, entry))
+		if (entry->executable && entry->path[0] == '/' && !entry->deleted)
 			status = probe_file(state, entry->path);
-	free(line);
+	record_maps_close(&maps);
 	free(entry);
-	if (!maps)
-		return common_fail_errno("%s", path);
-	fclose(maps);
 	return status;
 }
 

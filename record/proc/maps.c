@@ -140,3 +140,15 @@ void record_maps_close(struct record_maps *maps)
 	free(maps->line);
 	*maps = (struct record_maps){0};
 }
+
+bool record_maps_find(uint32_t pid, const struct stat *file, uint64_t address, struct record_map_entry *entry)
+{
+	struct record_maps maps;
+	bool found = false;
+
+	record_maps_open(&maps, pid);
+	while (!found && record_maps_next(&maps, entry))
+		found = entry->base >= address && entry->inode == file->st_ino && entry->device == file->st_dev;
+	record_maps_close(&maps);
+	return found;
+}

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 /* Maximum size of a path, with its zero. */
 #define RECORD_PATH_SIZE 4096u
@@ -57,5 +58,8 @@ void record_maps_open(struct record_maps *maps, uint32_t pid);
 bool record_maps_next(struct record_maps *maps, struct record_map_entry *entry);
 
 void record_maps_close(struct record_maps *maps);
+
+/* Finds the first mapping of the file, by device and inode, at or behind the address. */
+bool record_maps_find(uint32_t pid, const struct stat *file, uint64_t address, struct record_map_entry *entry);
 
 #endif

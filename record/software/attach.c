@@ -15,9 +15,10 @@
 #include "common/error.h"
 #include "common/program/message.h"
 #include "common/signals.h"
+#include "record/proc/status.h"
+#include "record/software/denied.h"
 #include "record/software/stopped.h"
 
-#define LINE_MAX_SIZE 512
 /* Number of tries, and pause between tries, to attach to a process that another recording has just left. */
 #define BUSY_TRIES 8u
 #define BUSY_WAIT_NS 150000000l
@@ -30,37 +31,6 @@ struct report {
 
 /* ---- what can be known before ---------------------------------------------------------------- */
 
-/* Values of /proc/PID/status. */
-struct status {
-	char state;
-	uint32_t leader, tracer;
-	bool has_memory, has_shadow_stack;
-	unsigned seccomp, filters;
-};
-
-static bool read_status(const char *pid, struct status *status)
-{
-	char path[64], line[LINE_MAX_SIZE];
-	FILE *file;
-
-	*status = (struct status){0};
-	snprintf(path, sizeof(path), "/proc/%s/status", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	while (fgets(line, sizeof(line), file)) {
-		sscanf(line, "State: %c", &status->state);
-		sscanf(line, "Tgid: %u", &status->leader);
-		sscanf(line, "TracerPid: %u", &status->tracer);
-		sscanf(line, "Seccomp: %u", &status->seccomp);
-		sscanf(line, "Seccomp_filters: %u", &status->filters);
-		status->has_memory |= !strncmp(line, "VmSize:", 7);
-		status->has_shadow_stack |= !strncmp(line, "x86_Thread_features:", 20) && strstr(line, "shstk");
-	}
-	fclose(file);
-	return true;
-}
-
 static bool has_several_threads(uint32_t pid)
 {
 	char path[64];
@@ -72,11 +42,11 @@ static bool has_several_threads(uint32_t pid)
 
 int software_attach_check(uint32_t pid, bool *is_stopped)
 {
-	char text[16];
-	struct status status, own;
+	char path[64];
+	struct record_proc_status status, own;
 
-	snprintf(text, sizeof(text), "%u", pid);
-	if (!read_status(text, &status) || !read_status("self", &own))
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	if (!record_proc_status(path, &status) || !record_proc_status("/proc/self/status", &own))
 		return common_fail(PTL_SYSTEM, "there is no process %u", pid);
 	if (status.leader != pid)
 		return common_fail(PTL_UNSUPPORTED, "%u is a thread of process %u: --pid %u records all its threads",
@@ -84,10 +54,7 @@ int software_attach_check(uint32_t pid, bool *is_stopped)
 	if (pid == (uint32_t)getpid())
 		return common_fail(PTL_UNSUPPORTED, "process %u is ptl-record itself", pid);
 	if (status.state == 'Z' && has_several_threads(pid))
-		return common_fail(PTL_UNSUPPORTED,
-				   "the main thread of process %u has ended, and other threads run on: the software "
-				   "source needs the main thread; record the program from its start",
-				   pid);
+		return common_fail(PTL_UNSUPPORTED, SOFTWARE_NO_MAIN_THREAD, (pid_t)pid);
 	if (status.state == 'Z' || status.state == 'X')
 		return common_fail(PTL_SYSTEM, "process %u has ended: its parent has not taken its exit status yet",
 				   pid);

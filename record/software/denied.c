@@ -6,43 +6,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LINE_ROOM 256
+#include "record/proc/status.h"
 
-/* Values of /proc/PID/task/TID/status. */
-struct denied_status {
-	char state;
-	int tracer;
-	unsigned real_user, effective_user;
-};
-
-static bool read_status(pid_t pid, pid_t tid, struct denied_status *status)
+static bool read_status(pid_t pid, pid_t tid, struct record_proc_status *status)
 {
-	char path[64], line[LINE_ROOM];
-	FILE *file;
+	char path[64];
 
-	*status = (struct denied_status){0};
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	while (fgets(line, sizeof(line), file)) {
-		sscanf(line, "State: %c", &status->state);
-		sscanf(line, "TracerPid: %d", &status->tracer);
-		sscanf(line, "Uid: %u %u", &status->real_user, &status->effective_user);
-	}
-	fclose(file);
-	return status->state != 0;
+	return record_proc_status(path, status);
 }
 
 bool software_denied_has_ended(pid_t pid, pid_t tid)
 {
-	struct denied_status status;
+	struct record_proc_status status;
 
 	return !read_status(pid, tid, &status) || status.state == 'Z' || status.state == 'X';
 }
 
 /* The kernel gives the files of a process that forbids access to root. */
-static bool is_undumpable(pid_t pid, const struct denied_status *status)
+static bool is_undumpable(pid_t pid, const struct record_proc_status *status)
 {
 	char path[64];
 	struct stat info;
@@ -67,20 +49,20 @@ static int yama_scope(void)
 
 bool software_denied_forbids(pid_t pid)
 {
-	struct denied_status status;
+	struct record_proc_status status;
 
 	return read_status(pid, pid, &status) && status.effective_user && is_undumpable(pid, &status);
 }
 
 void software_denied_explain(pid_t pid, pid_t tid, char *text, size_t size)
 {
-	struct denied_status status;
+	struct record_proc_status status;
 	const bool known = read_status(pid, tid, &status);
 	const int scope = yama_scope();
 
 	if (known && status.tracer)
 		snprintf(text, size,
-			 "thread %d of process %d is traced by process %d (a debugger or strace): detach that first",
+			 "thread %d of process %d is traced by process %u (a debugger or strace): detach that first",
 			 tid, pid, status.tracer);
 	else if (known && geteuid() && (status.real_user != getuid() || status.effective_user != geteuid()))
 		snprintf(text, size,

@@ -7,6 +7,12 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/* Format of a reason, for the number of the process. */
+#define SOFTWARE_NO_MAIN_THREAD                                                                                        \
+	"the main thread of process %d has ended, and other threads run on: the software source needs the main "       \
+	"thread; "                                                                                                     \
+	"record the program from its start"
+
 /* Returns whether the thread has ended, also if its entry in /proc remains. */
 bool software_denied_has_ended(pid_t pid, pid_t tid);
 

@@ -42,17 +42,9 @@ static bool kick(struct channel_slot *slot, pid_t tid)
 static bool has_arena(const struct channel *channel, pid_t tid)
 {
 	static struct record_map_entry entry;
-	struct record_maps maps;
 	struct stat arena;
-	bool found = false;
 
-	if (fstat(channel->fd, &arena) < 0)
-		return false;
-	record_maps_open(&maps, (uint32_t)tid);
-	while (!found && record_maps_next(&maps, &entry))
-		found = entry.inode == arena.st_ino && entry.device == arena.st_dev;
-	record_maps_close(&maps);
-	return found;
+	return fstat(channel->fd, &arena) == 0 && record_maps_find((uint32_t)tid, &arena, 0, &entry);
 }
 
 static bool kick_thread(const struct channel *channel, struct channel_slot *slot, pid_t tid)

@@ -132,10 +132,7 @@ bool software_stop_threads(struct software_stopped *stopped, unsigned options)
 		}
 	/* Without a main thread, /proc/PID has no mappings. */
 	if (stopped->threads[0].tid != stopped->pid)
-		return fail(stopped,
-			    "the main thread of process %d has ended, and other threads run on: the software source "
-			    "needs the main thread; record the program from its start",
-			    stopped->pid);
+		return fail(stopped, SOFTWARE_NO_MAIN_THREAD, stopped->pid);
 	return true;
 }
 
@@ -338,19 +335,6 @@ static uint64_t map_scratch(const struct software_tracee *tracee, uint64_t size)
 	return result < 0 ? 0 : (uint64_t)result;
 }
 
-/* Finds the process's next mapping of the arena behind the address. */
-static bool find_arena(pid_t pid, const struct stat *arena, uint64_t behind, struct record_map_entry *entry)
-{
-	struct record_maps maps;
-	bool found = false;
-
-	record_maps_open(&maps, (uint32_t)pid);
-	while (!found && record_maps_next(&maps, entry))
-		found = entry->base >= behind && entry->inode == arena->st_ino && entry->device == arena->st_dev;
-	record_maps_close(&maps);
-	return found;
-}
-
 /* After a failure: takes the runtime and the arena out of the process. */
 static void unmap_runtime(const struct software_stopped *stopped, const struct software_tracee *tracee,
 			  const struct channel_config *config)
@@ -361,7 +345,7 @@ static void unmap_runtime(const struct software_stopped *stopped, const struct s
 	entry.end = 0;
 	if (stat(config->arena_path, &arena) < 0)
 		return;
-	while (find_arena(stopped->pid, &arena, entry.end, &entry))
+	while (record_maps_find((uint32_t)stopped->pid, &arena, entry.end, &entry))
 		software_tracee_call(tracee, SYS_munmap, entry.base, entry.end - entry.base, 0, 0, 0, 0);
 }
 
@@ -445,9 +429,9 @@ bool software_stopped_inject(struct software_stopped *stopped, const struct chan
 		if (where)
 			software_tracee_call(&tracee, SYS_munmap, where, all, 0, 0, 0, 0);
 		go_back(&stopped->threads[0]);
-	}
-	if (done)
+	} else {
 		stopped->count = stopped->confirmed = 0;
+	}
 	free(attach);
 	return done;
 }
